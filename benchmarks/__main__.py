@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 NAMES = ["startup", "reading", "cache", "overhead", "scaling", "checks", "report", "regression", "agreement"]
-NAMES += ["check_precision", "check_strings", "calibration", "faults", "crossings", "ranking"]
+NAMES += ["check_precision", "check_strings", "calibration", "faults", "crossings", "ranking", "spans"]
 
 for name in sys.argv[1:] or NAMES:
     import_module(f"benchmarks.{name}").run()

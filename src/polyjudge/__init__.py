@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         UnusableError,
     )
     from polyjudge.formats.items import read_items, read_results
-    from polyjudge.formats.tables import Format
+    from polyjudge.formats.row_files import Format
     from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
     from polyjudge.judges.critique import parse_critique
     from polyjudge.judges.jury import Jury, RepeatedJudge, jury_agreement
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from polyjudge.judges.pairwise import PairwiseJudge, position_bias
     from polyjudge.judges.parsing import parse_judge_json, read_judge_json
     from polyjudge.judges.rubric import RubricJudge, trust_card
+    from polyjudge.judges.span_checks import SpanVerifier
+    from polyjudge.judges.spans import SpanJudge
     from polyjudge.plugins import PluginWarning
     from polyjudge.providers.base import Provider
     from polyjudge.providers.registry import open_provider
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from polyjudge.records.requests import Origin, Reply, Request
     from polyjudge.records.rubrics import Rubric, RubricCriterion
     from polyjudge.records.runs import Limits
+    from polyjudge.records.spans import ErrorSpan
     from polyjudge.records.translation import Language
     from polyjudge.reports.comparison import compare
     from polyjudge.reports.ranking import rank
@@ -81,6 +84,7 @@ __all__ = [
     "Edit",
     "EditPlan",
     "EmptyBatchesError",
+    "ErrorSpan",
     "Failure",
     "Finding",
     "ForeignFileError",
@@ -120,6 +124,8 @@ __all__ = [
     "Run",
     "RunSummary",
     "ScriptedProvider",
+    "SpanJudge",
+    "SpanVerifier",
     "StoppedError",
     "TransientError",
     "TrustCard",
@@ -160,7 +166,7 @@ _HOMES = {
         "UnknownNameError UnreadableReplyError UnusableError"
     ),
     "formats.items": "read_items read_results",
-    "formats.tables": "Format",
+    "formats.row_files": "Format",
     "judges.choice": "BinaryJudge ChoiceJudge",
     "judges.critique": "parse_critique",
     "judges.jury": "Jury RepeatedJudge jury_agreement",
@@ -168,6 +174,8 @@ _HOMES = {
     "judges.pairwise": "PairwiseJudge position_bias",
     "judges.parsing": "parse_judge_json read_judge_json",
     "judges.rubric": "RubricJudge trust_card",
+    "judges.span_checks": "SpanVerifier",
+    "judges.spans": "SpanJudge",
     "plugins": "PluginWarning",
     "providers.base": "Provider",
     "providers.registry": "open_provider",
@@ -181,6 +189,7 @@ _HOMES = {
     "records.requests": "Origin Reply Request",
     "records.rubrics": "Rubric RubricCriterion",
     "records.runs": "Limits",
+    "records.spans": "ErrorSpan",
     "records.translation": "Language",
     "reports.comparison": "compare",
     "reports.ranking": "rank",

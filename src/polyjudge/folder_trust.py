@@ -31,6 +31,8 @@ PRIVATE_FOLDER = Path(".polyjudge")
 PROJECT_FILE = Path("polyjudge.toml")
 ACCEPTED_FILE = Path("polyjudge-accepted.toml")
 """Where a project keeps the findings that it accepts; it only hides findings, so it needs no trust."""
+BATCHES_FOLDER = "batches"
+"""The folder of the journal of batches in the private folder."""
 TRUST_VARIABLE = "POLYJUDGE_TRUST"
 _ID_FILE = "id"
 _RECORDS = "trust.json"

@@ -17,7 +17,7 @@ from polyjudge.plugins import PLUGINS, Group
 if TYPE_CHECKING:
     from polyjudge.calibration.edits import Draft, EditPlan
     from polyjudge.checks.plugin_checks import Check
-    from polyjudge.formats.tables import Format
+    from polyjudge.formats.row_files import Format
     from polyjudge.judges.base import ItemJudge
     from polyjudge.providers.registry import ProviderPlugin
     from polyjudge.records.findings import CheckedText, Finding

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.cache.address import is_url, read_address, shown
+from polyjudge.cache.address import read_address, shown
 from polyjudge.cache.postgres_connection import UnreachableCacheError, problem_of
+from polyjudge.cache.protocol import is_url
 from polyjudge.errors import CacheError
 
 PASSWORD = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=6).map(lambda text: f"§{text}§")

@@ -5,9 +5,10 @@ import sys
 
 import pytest
 
-from polyjudge.cache.address import cache_at, read_address
+from polyjudge.cache.address import read_address
 from polyjudge.cache.postgres import PostgresClaims
 from polyjudge.cache.postgres_connection import PostgresDatabase, ReconnectingConnection
+from polyjudge.cache.protocol import cache_at
 from polyjudge.errors import CacheError, MissingExtraError
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.calibration.agreement import AgreementOptions, agreement_by_language
-from polyjudge.calibration.agreement_result import measure_agreement
+from polyjudge.calibration.agreement import AgreementOptions, agreement_by_language, measure_agreement
 from polyjudge.calibration.annotators import between_annotators, with_each_annotator
 from polyjudge.calibration.matching import match, once_per_item, usual_combination
 from polyjudge.formats.ratings import Rating

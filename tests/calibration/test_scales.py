@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.calibration.agreement import AgreementOptions
-from polyjudge.calibration.agreement_result import measure_agreement
+from polyjudge.calibration.agreement import AgreementOptions, measure_agreement, on_judges_scale, scales_of
 from polyjudge.calibration.matching import Pair, match
-from polyjudge.calibration.scales import on_judges_scale, scales_of
 from polyjudge.errors import ConfigError
 from polyjudge.formats.ratings import Rating
 

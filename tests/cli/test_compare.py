@@ -32,7 +32,7 @@ def rows(*, worse=0.0, items=20, failed=0, **more):
     """Twenty items in two languages; in Thai the score is lower by `worse`, and the first items of French fail."""
     for tag in ("fr", "th"):
         for place in range(items):
-            row = {"id": f"{tag}-{place}", "language": tag, **more}
+            row = {"id": f"{tag}-{place}", "document": f"{tag}-{place}", "language": tag, **more}
             if tag == "fr" and place < failed:
                 yield {**row, "outcome": "failure", "error": "timed out"}
             else:
@@ -104,7 +104,9 @@ def test_every_format_goes_to_stdout_or_a_file(folder, capsys, form):
 @pytest.mark.parametrize("form", FORMATS)
 def test_hostile_ids_and_languages_are_shown_as_text(folder, capsys, form):
     for name, worse in (("a.jsonl", 0), ("b.jsonl", 2)):
-        write_rows(name, ({"id": f"{EVIL}{n}", "language": EVIL, "score": 4 - worse + n % 2 / 4} for n in range(12)))
+        write_rows(
+            name, ({"id": f"{EVIL}{n}", "doc": n, "language": EVIL, "score": 4 - worse + n % 2 / 4} for n in range(12))
+        )
 
     assert compare("--format", form, "--fail-on", "regression") == 1
 
@@ -132,7 +134,7 @@ def test_a_rule_that_cannot_fail_for_lack_of_items_is_not_passed(rule, folder, c
     assert compare("--fail-on", rule) == 0
 
     shown = capsys.readouterr()
-    sentence = f"Too few items to decide: 2 items, at least 6 are needed; the rule {rule} was not applied."
+    sentence = f"Too few items to decide: 2 items, and 6 items are needed; the rule {rule} was not applied."
     assert sentence in shown.out
     assert f"polyjudge: warning: {sentence}" in shown.err
     assert "Passed" not in shown.out
@@ -148,7 +150,7 @@ def test_related_items_count_as_one_cluster_for_a_rule(folder, capsys):
     assert compare("--fail-on", "regression") == 0
 
     shown = capsys.readouterr().out
-    assert "Too few items to decide: 1 cluster, at least 6 are needed" in shown
+    assert "Too few items to decide: 1 cluster, and 6 clusters are needed" in shown
     assert "items, 1 cluster  " in shown
 
 
@@ -479,7 +481,7 @@ def test_scores_are_not_compared_with_labels(folder, capsys):
 def test_a_language_that_falls_from_pass_to_fail_is_named(folder, capsys):
     for name, score in (("a", 4), ("b", 2)):
         shared = {"schemaVersion": 1, "outcome": "result", "reason": "", "passed": score > 3}
-        thai = [{**shared, "id": f"t{n}", "language": "th", "score": score + n % 2 / 4} for n in range(8)]
+        thai = [{**shared, "id": f"t{n}", "doc": n, "language": "th", "score": score + n % 2 / 4} for n in range(8)]
         french = [{**shared, "id": f"f{n}", "language": "fr", "score": 4, "passed": True} for n in range(8)]
         write_rows(f"{name}.jsonl", thai + french)
     found = as_json(capsys)
@@ -564,7 +566,7 @@ def test_lost_or_unknown_items_are_refused(folder, options):
 
 def test_too_few_permutations_for_so_many_languages_are_warned_about(folder, capsys):
     for name in ("a.jsonl", "b.jsonl"):
-        write_rows(name, ({"id": str(n), "language": f"x{n % 60}", "score": n * 7 % 5} for n in range(600)))
+        write_rows(name, ({"id": str(n), "doc": n, "language": f"x{n % 60}", "score": n * 7 % 5} for n in range(600)))
 
     assert compare() == 0
     assert "Give --permutations 1201 or more" in capsys.readouterr().err

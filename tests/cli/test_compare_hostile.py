@@ -20,7 +20,7 @@ def write_rows(path, rows):
 
 def rows(fall=0.0, tags=("fr",)):
     return [
-        {"id": f"{tag}{place}", "language": tag, "score": 4 + place % 3 / 2 - fall}
+        {"id": f"{tag}{place}", "document": f"{tag}{place}", "language": tag, "score": 4 + place % 3 / 2 - fall}
         for tag in tags
         for place in range(20)
     ]
@@ -110,10 +110,12 @@ def test_no_name_is_a_command_to_the_runner(folder, capsys, form):
 
 def test_an_alarm_on_a_scale_from_0_to_1_says_how_far_the_score_fell(folder, capsys):
     write_rows(
-        "a.jsonl", [{"id": str(place), "language": "fr", "score": 0.8 + place % 3 / 1000} for place in range(40)]
+        "a.jsonl",
+        [{"id": str(place), "doc": place, "language": "fr", "score": 0.8 + place % 3 / 1000} for place in range(40)],
     )
     write_rows(
-        "b.jsonl", [{"id": str(place), "language": "fr", "score": 0.797 + place % 3 / 999} for place in range(40)]
+        "b.jsonl",
+        [{"id": str(place), "doc": place, "language": "fr", "score": 0.797 + place % 3 / 999} for place in range(40)],
     )
 
     assert compare("--fail-on", "regression") == 1

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge.cli import COMMANDS, actions_of, build_parser, main, subparser_of
+from polyjudge.cli import COMMANDS, actions_of, build_parser, main
 from polyjudge.cli.examples import EXAMPLES, HEADING_OF_FILES, example_files, examples_of, heading_of
 from polyjudge.cli.transcript_judge import prepared
 
 LEAVES = [
     f"{command} {action}".strip()
     for command in COMMANDS
-    for action in (actions_of(subparser_of(build_parser(command), command)) or [""])
+    for action in (actions_of(actions_of(build_parser(command))[command]) or [""])
 ]
 LINES = [line for command in EXAMPLES for line in examples_of(command)]
 NEEDED = {

@@ -302,7 +302,8 @@ def test_a_folder_of_mixed_formats_is_refused(in_folder, capsys):
 
     assert main(["score", "folder", "--rubric", "translation", "--judge", "offline"]) == 2
 
-    assert capsys.readouterr().err == "polyjudge: folder: contains files of several formats; use one format\n"
+    wanted = "contains files of several formats; convert them to one format, or give one of the files"
+    assert capsys.readouterr().err == f"polyjudge: folder: {wanted}\n"
 
 
 def test_cells_of_a_wide_table_without_a_text_are_named_and_left_out(in_folder, capsys):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge.cli import COMMANDS, actions_of, build_parser, main, subparser_of
+from polyjudge.cli import COMMANDS, actions_of, build_parser, main
 from polyjudge.cli.settings import ProjectFile
 from polyjudge.errors import DataError
 from polyjudge.files.text_files import line_of, read_toml
@@ -22,7 +22,7 @@ PATHS = ("FILE", "DIR", "PATH")
 def options():
     """Every option of every command: its command, action, name and parser action."""
     for command in COMMANDS:
-        parser = subparser_of(build_parser(command), command)
+        parser = actions_of(build_parser(command))[command]
         for action, own in (actions_of(parser) or {"": parser}).items():
             for option in own._actions:
                 for name in option.option_strings:
@@ -32,7 +32,7 @@ def options():
 
 def apply(command: str, action: str, given=()) -> None:
     """Apply the project file as the command does, with a new parser."""
-    parser = subparser_of(build_parser(command), command)
+    parser = actions_of(build_parser(command))[command]
     ProjectFile(command, action).apply(actions_of(parser)[action] if action else parser, COMMANDS, given)
 
 

@@ -132,9 +132,9 @@ def test_systems_and_languages_can_be_chosen(folder, capsys):
 def test_a_system_that_won_everything_has_no_interval_but_a_rank(in_folder, capsys):
     write_rows("pairs.jsonl", [{"id": str(n), "system": "a", "otherSystem": "b", "score": 1} for n in range(10)])
 
-    assert main(["rank", "pairs.jsonl"]) == 0
+    assert main(["rank", "pairs.jsonl", "--cluster", "none"]) == 0
     text = capsys.readouterr().out
-    [a, b] = ranked(capsys, "pairs.jsonl")["overall"]["systems"]
+    [a, b] = ranked(capsys, "pairs.jsonl", "--cluster", "none")["overall"]["systems"]
 
     assert (a["system"], a["group"], b["group"]) == ("a", 1, 2)
     assert a["strength"]["value"] - b["strength"]["value"] == pytest.approx(math.log(10.5 / 0.5))
@@ -146,7 +146,7 @@ def test_a_system_that_won_everything_has_no_interval_but_a_rank(in_folder, caps
 def test_too_few_items_decide_nothing(in_folder, capsys):
     write_rows("pairs.jsonl", [{"id": str(n), "system": "a", "otherSystem": "b", "score": 1} for n in range(5)])
 
-    assert main(["rank", "pairs.jsonl"]) == 0
+    assert main(["rank", "pairs.jsonl", "--cluster", "none"]) == 0
 
     text = capsys.readouterr().out
     assert "No single best: a and b cannot all be distinguished." in text
@@ -161,9 +161,9 @@ def test_systems_that_nothing_compares_have_no_common_ranks(in_folder, capsys):
     ]
     write_rows("pairs.jsonl", rows)
 
-    assert main(["rank", "pairs.jsonl"]) == 0
+    assert main(["rank", "pairs.jsonl", "--cluster", "none"]) == 0
     text = capsys.readouterr().out
-    found = ranked(capsys, "pairs.jsonl")["overall"]
+    found = ranked(capsys, "pairs.jsonl", "--cluster", "none")["overall"]
 
     assert "No common ranking: some systems were never compared, directly or through others." in text
     assert "Order: a > b; c > d." in text
@@ -173,7 +173,7 @@ def test_systems_that_nothing_compares_have_no_common_ranks(in_folder, capsys):
 
 
 def test_rows_near_each_other_are_tested_together_unless_documents_are_named(in_folder, capsys):
-    drawn = random.Random(2)
+    drawn = random.Random(16)
     rows = [
         {"id": str(n), "doc_of": n // 10, "system": "a", "otherSystem": "b", "score": share}
         for n in range(0, 400, 10)
@@ -182,13 +182,25 @@ def test_rows_near_each_other_are_tested_together_unless_documents_are_named(in_
     ]
     write_rows("pairs.jsonl", rows)
 
-    assert ranked(capsys, "pairs.jsonl")["overall"]["block"] >= 8
+    unnamed = ranked(capsys, "pairs.jsonl")["overall"]
     named = ranked(capsys, "pairs.jsonl", "--cluster", "doc_of")["overall"]
-    assert (named["block"], named["clusters"]) == (1, 40)
     independent = ranked(capsys, "pairs.jsonl", "--cluster", "none")["overall"]
-    assert (independent["block"], independent["clusters"]) == (1, 400)
+    assert [each["mayBeRelated"] for each in (unnamed, named, independent)] == [True, False, False]
+    assert [each["clusters"] for each in (unnamed, named, independent)] == [400, 40, 400]
+    [p], [named_p], [independent_p] = ([pair["p"] for pair in each["pairs"]] for each in (unnamed, named, independent))
+    assert independent_p < 0.05 < min(p, named_p)
     assert main(["rank", "pairs.jsonl"]) == 0
-    assert "No column says which items belong to one document" in capsys.readouterr().out
+    assert "No column names the documents, so rows near each other may belong together" in capsys.readouterr().out
+
+
+def test_fewer_than_48_items_without_documents_decide_nothing(in_folder, capsys):
+    write_rows("pairs.jsonl", [{"id": str(n), "system": "a", "otherSystem": "b", "score": 1} for n in range(47)])
+
+    [pair] = ranked(capsys, "pairs.jsonl")["overall"]["pairs"]
+
+    assert (pair["p"], pair["verdict"], pair["clustersNeeded"]) == (None, "not distinguished", 48)
+    assert main(["rank", "pairs.jsonl"]) == 0
+    assert "below 48 no two systems can be distinguished" in capsys.readouterr().out
 
 
 def test_failures_are_counted_and_never_a_loss(in_folder, capsys):

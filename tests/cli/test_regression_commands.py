@@ -412,7 +412,7 @@ def test_a_judge_that_doubts_an_expectation_is_heard(local, capsys):
     assert main(["regression", "audit", "good.tsv", "--judge", "local/m"]) == 1
 
     shown = capsys.readouterr().out
-    assert "good.tsv:2: b: doubted: expected output fails by the judge: it says something else" in shown
+    assert "good.tsv:2: b: doubted: the judge fails the expected output: it says something else" in shown
     assert local.asked == 2
 
 

@@ -84,3 +84,9 @@ def test_what_does_not_go_together_is_one_clear_message(stored, tmp_path, capsys
     assert message in printed.err
     assert "Traceback" not in printed.err
     assert printed.out == ""
+
+
+def test_what_a_project_sets_for_its_reviews_does_not_matter_to_a_stored_one(stored, tmp_path):
+    (tmp_path / "polyjudge.toml").write_text('[review]\njudge = "opus"\nsource = "fr"\n', encoding="utf-8")
+
+    assert main(["review", "--from", stored()]) == 1

@@ -1,6 +1,8 @@
 """`polyjudge score --judge offline` with the options, settings and accepted findings that `check` takes."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -146,12 +148,22 @@ def test_what_the_project_file_sets_for_all_commands_does_not_keep_a_model_from_
     assert score("--dry-run", "--skip-checks", "loops", judge="local/m")[0] == 2
 
 
-def test_a_judge_of_chosen_checks_has_no_card_of_all_checks(score, capsys):
+def test_a_judge_of_chosen_checks_has_a_card_of_its_own(score, capsys):
     typed = ["--judge", "offline", "--filter", "language=de", "--types", "loop", "--severities", "1"]
     assert main(["calibrate", "perturb", *typed]) == 0
     capsys.readouterr()
 
     assert "not calibrated" not in score()[1]
     printed = score("--skip-checks", "numbers")[1]
-    assert "trust:    not calibrated; only all checks at their own severity can be\n" in printed
+    [command] = re.findall(r"trust:    not calibrated \(.*\)\. Make one: polyjudge (.*)\n", printed)
+    assert command == "calibrate perturb --judge offline --skip-checks numbers"
     assert score("--skip-checks", "numbers", "--require-calibrated")[0] == 1
+
+    assert main([*shlex.split(command), *typed[2:]]) == 0
+    assert main(["calibrate", "card", *shlex.split(command)[2:]]) == 0
+    assert main(["calibrate", "card", "--judge", "offline", "--skip-checks", "loops"]) == 2
+    capsys.readouterr()
+    assert "not calibrated" not in score("--skip-checks", "numbers")[1]
+    assert "not calibrated" in score("--skip-checks", "loops")[1]
+    assert len(list(Path(".polyjudge/cards").glob("offline-*.json"))) == 2
+    assert len(list(Path(".polyjudge/calibration").glob("perturb-*.jsonl"))) == 2

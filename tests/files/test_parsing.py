@@ -59,3 +59,24 @@ def test_a_row_is_parsed_as_any_data_with_the_same_errors(members, is_ascii, spa
         assert outcome(lambda row: parse_row(row, Path("x"), 1), each) == outcome(
             lambda row: parse_data(row, Path("x")), each
         )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":{"b":1,"b":2}}',
+        '{"a":[{"b":"x","b":"x"}]}',
+        '{"a":{"b":"x","\\u0062":"y"}}',
+        '{"a":"\\"","a":"\\""}',
+        '{"a":"\\\\","b":"\\\\\\""}',
+        '{"a":{"b":12345678901234567890123}}',
+        '{"a":{"id":1.10},"id":1.10}',
+        '{"a":[1.5,"\\"x\\"",{"c":null}]}',
+    ],
+)
+def test_objects_in_a_row_are_parsed_as_any_data(text):
+    expected = outcome(lambda row: parse_data(row, Path("x")), text).replace("'id': 1.1}", "'id': '1.10'}")
+
+    found = outcome(lambda row: parse_row(row, Path("x"), 1), text)
+
+    assert found.replace("'a': {'id': 1.1}", "'a': {'id': '1.10'}") == expected

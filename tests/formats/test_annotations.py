@@ -2,6 +2,7 @@
 
 import json
 import os
+import tarfile
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
-from polyjudge.formats.error_spans import error_span, marked_span, mqm_score, weight_of
-from polyjudge.formats.tables import rows_from
+from polyjudge.formats.error_spans import error_span, marked_span, mqm_score
+from polyjudge.formats.row_files import rows_from
 
 DATA = Path(os.environ.get("POLYJUDGE_DATA", "/nowhere")) / "esa_mqm_dev"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="POLYJUDGE_DATA is not set")
@@ -72,12 +73,20 @@ def test_the_errors_of_one_person_in_a_text_are_one_row(tmp_path: Path) -> None:
         ("Fluency/Punctuation", "Major", 5),
         ("Non-translation!", "Major", 25),
         ("Style/Awkward", "Neutral", 0),
+        ("Source error", "Major", 0),
+        ("source issue", "minor", 0),
+        ("creative reinterpretation", "Major", 0),
+        ("Accuracy/Mistranslation", "Critical", 25),
         (None, "undecided", 0),
     ],
 )
 def test_errors_have_the_weights_of_wmt(category: str | None, severity: str, weight: float) -> None:
-    assert weight_of(category or "", severity) == weight
     assert mqm_score([{"category": category, "severity": severity}]) == -weight
+
+
+def test_the_weights_can_be_set() -> None:
+    span = {"category": "Style/Awkward", "severity": "minor"}
+    assert mqm_score([span, span], {"minor": 2, "minor style": 0.5}) == -1
 
 
 def test_a_span_in_the_source_has_no_place_in_the_target() -> None:
@@ -281,6 +290,21 @@ def test_mqm_scores_averaged_over_raters_are_those_that_wmt_published() -> None:
     common = ours.keys() & published.keys()
     assert len(common) == 18
     assert {key: fmean(ours[key]) for key in common} == pytest.approx({key: published[key] for key in common})
+
+
+@needs_data
+def test_the_spans_of_wmt23_give_its_scores_of_every_segment() -> None:
+    rows, _ = read(DATA / "mtme_wmt23_en-de.mqm.merged.seg.rating")
+    rated = {row["id"]: row for row in rows if row["label"] is not None}
+    archive = DATA.parent / "wmt23_mqm_meta.tar.gz"
+    with tarfile.open(archive) as files:
+        scores = files.extractfile(next(name for name in files.getnames() if name.endswith("en-de.mqm.seg.score")))
+        lines = [line.split("\t") for line in scores.read().decode().splitlines() if line.startswith("ONLINE-Y\t")]
+    published = {f"en-de/{place}": score for place, (_, score) in enumerate(lines, start=1)}
+    assert len(rated) == 260
+    assert {key: mqm_score(row["spans"]) for key, row in rated.items()} == {
+        key: pytest.approx(float(published[key])) for key in rated
+    }
 
 
 @needs_data

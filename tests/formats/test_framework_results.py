@@ -15,7 +15,7 @@ from polyjudge.cli import main
 from polyjudge.errors import DataError
 from polyjudge.formats.columns import table_options
 from polyjudge.formats.ratings import RatingColumns, read_ratings
-from polyjudge.formats.tables import rows_from
+from polyjudge.formats.row_files import rows_from
 from polyjudge.formats.tools import TOOL_FORMATS, tool_format_of
 from polyjudge.languages.table import language_table
 from polyjudge.pages.sampling import Source, read_sample

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.formats.columns import ColumnMap, RowMapper, made_id
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 
 COLUMNS = ColumnMap(Path("t.csv"), ("candidate", "source"), {"candidate": "candidate", "source": "source"})
 TEXTS = st.text(st.characters(), max_size=3)  # lone surrogates included

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polyjudge.files.spill import Names
-from polyjudge.formats.scored_runs import ScoredItem, ScoredItems
+from polyjudge.formats.scored_items import ScoredItem, ScoredItems
 
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=6)  # lone surrogates and NUL included
 ITEMS = st.lists(st.builds(ScoredItem, ANY_TEXT, ANY_TEXT, st.none() | st.floats(-1e12, 1e12), ANY_TEXT), max_size=30)

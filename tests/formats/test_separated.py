@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
 from polyjudge.formats.columns import TableOptions
-from polyjudge.formats.tables import rows_from
+from polyjudge.formats.row_files import rows_from
 
 FIELDS = st.text("ab ,;\t|\"'\n", min_size=1, max_size=6).map("x".__add__)
 TABLES = st.lists(st.lists(FIELDS, min_size=3, max_size=3), min_size=3, max_size=8)

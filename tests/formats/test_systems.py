@@ -1,6 +1,8 @@
 """Comparisons are read from one run for each system, from one run of several, and from rows of pairs."""
 
 import json
+import math
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -17,12 +19,15 @@ def write(path, rows):
 
 
 def outcomes(found):
-    """Return each comparison with the names of its systems, in order."""
+    """Return each comparison with the names of its systems, in order: of rows of pairs, then of scores by item."""
     names = found.systems
-    return [
-        (names[first], names[second], share)
-        for first, second, share in zip(found.first.tolist(), found.second.tolist(), found.share.tolist(), strict=True)
-    ]
+    rows = list(zip(found.first.tolist(), found.second.tolist(), found.share.tolist(), strict=True))
+    for scores in [] if found.table is None else found.table.scores.tolist():
+        for first, second in combinations(range(len(names)), 2):
+            if not math.isnan(scores[first] + scores[second]):
+                share = (scores[first] > scores[second]) + 0.5 * (scores[first] == scores[second])
+                rows.append((first, second, share))
+    return [(names[first], names[second], share) for first, second, share in rows]
 
 
 def test_runs_are_named_by_their_files_and_paired_by_language_and_id(in_folder):
@@ -128,7 +133,7 @@ def test_a_run_without_languages_gets_those_of_the_others(in_folder):
 
     found = read_compared([a, b])
 
-    assert [found.languages[code] for code in found.language] == ["fr", "th"]
+    assert [found.languages[code] for code in found.table_language] == ["fr", "th"]
 
 
 def test_the_mean_of_several_people_counts_for_an_item(in_folder):
@@ -167,7 +172,7 @@ def test_runs_without_common_items_are_refused(in_folder):
 
 def test_clusters_are_documents_else_sources_else_items(in_folder):
     def clusters(**options):
-        return read_compared(paths, **options).clusters.tolist()
+        return read_compared(paths, **options).table.clusters.tolist()
 
     def runs(**more):
         rows = [{"id": str(place), **{name: value(place) for name, value in more.items()}} for place in range(4)]
@@ -199,5 +204,5 @@ def test_comparisons_are_in_the_order_of_the_rows(in_folder):
 
     found = read_compared([write("all.jsonl", [*rows[:4], *pairs, *rows[4:]])])
 
-    assert found.clusters.tolist() == list(range(21))
-    assert found.share.tolist()[2] == 1
+    assert found.clusters.tolist() == [2]
+    assert found.table.clusters.tolist() == [0, 1, *range(3, 21)]

@@ -9,8 +9,7 @@ import pytest
 
 from polyjudge.errors import DataError
 from polyjudge.formats.columns import table_options
-from polyjudge.formats.row_files import rows_of
-from polyjudge.formats.tables import rows_from
+from polyjudge.formats.row_files import rows_from, rows_of
 from polyjudge.records.outcomes import Failure, JudgeResult, read_outcome_row
 
 ALPACA: Mapping[str, Any] = {

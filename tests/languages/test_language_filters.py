@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.cli import main
-from polyjudge.languages.filters import LanguageMatcher
-from polyjudge.languages.table import language_table
+from polyjudge.languages.table import LanguageMatcher, language_table
 
 LANGUAGES = list(language_table())
 WRITTEN = {"tag": ["fr", "th", "fr-CA", "xx"], "name": ["French", "Thai", "french", "Dothraki"]}

@@ -10,8 +10,7 @@ from polyjudge.cli import main
 from polyjudge.formats.items import read_items
 from polyjudge.formats.ratings import RatingColumns, Ratings, each_rating
 from polyjudge.formats.reference_texts import TextSource
-from polyjudge.languages.table import language_table
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags, language_table
 
 LANGUAGES = list(language_table())
 

@@ -18,10 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.real.postgres import Postgres
 
-from polyjudge.cache.address import cache_at, open_cache
 from polyjudge.cache.maintenance import statistics_of
 from polyjudge.cache.postgres import PostgresCache
-from polyjudge.cache.protocol import Cache
+from polyjudge.cache.protocol import Cache, cache_at, open_cache
 from polyjudge.cache.sqlite import JudgeCache, SqliteCache
 from polyjudge.errors import CacheError, RefusedError, TransientError
 from polyjudge.judges.rubric import RubricJudge
@@ -430,7 +429,7 @@ def test_a_cache_that_was_not_closed_causes_no_warning(place):
 SCRIPT = """
 import asyncio, os, signal, sys
 from polyjudge import Reply
-from polyjudge.cache.address import cache_at, open_cache
+from polyjudge.cache.protocol import cache_at, open_cache
 from polyjudge.providers.caching import once
 """
 

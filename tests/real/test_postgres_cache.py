@@ -17,10 +17,10 @@ from urllib.parse import quote
 import pytest
 from tests.loopback.vendor_server import ServerThread
 
-from polyjudge.cache.address import open_cache
 from polyjudge.cache.maintenance import import_entries, statistics_of
 from polyjudge.cache.postgres import PostgresCache
 from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
+from polyjudge.cache.protocol import open_cache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.errors import CacheError
 from polyjudge.providers.caching import once
@@ -539,7 +539,7 @@ def test_a_missing_table_does_not_lose_replies(postgres, url, tmp_path):
 KEEP_PUTTING = """
 import asyncio, sys
 from polyjudge import Reply
-from polyjudge.cache.address import open_cache
+from polyjudge.cache.protocol import open_cache
 from polyjudge.providers.caching import once
 
 async def main(url, name):
@@ -585,7 +585,7 @@ def _has_output(log) -> bool:
 
 def test_a_claim_of_a_killed_process_is_released_at_once(url, cache, tmp_path):
     script = (
-        "import asyncio, sys\nfrom polyjudge.cache.address import cache_at\n"
+        "import asyncio, sys\nfrom polyjudge.cache.protocol import cache_at\n"
         "from polyjudge.providers.caching import once\n"
         "async def ask():\n    print('asking', flush=True)\n    await asyncio.Event().wait()\n"
         "asyncio.run(once(cache_at(sys.argv[1]), 'key', ask))\n"

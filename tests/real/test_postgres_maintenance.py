@@ -11,8 +11,8 @@ import time
 import pytest
 from tests.cache.test_maintenance import PRUNED
 
-from polyjudge.cache.address import cache_at, open_cache
 from polyjudge.cache.maintenance import export_entries, import_entries, prune, statistics_of, verify
+from polyjudge.cache.protocol import cache_at, open_cache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.cli import main
 from polyjudge.errors import CacheError, DataError

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from polyjudge.errors import DataError
-from polyjudge.formats.scored_runs import ScoredItem, ScoredItems, ScoredRun, read_run
+from polyjudge.formats.scored_items import ScoredItem, ScoredItems
+from polyjudge.formats.scored_runs import ScoredRun, read_run
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.comparison import ComparisonOptions, FailOn
@@ -202,8 +203,8 @@ def test_two_runs_of_the_same_system_raise_a_false_alarm_in_at_most_one_of_twent
 @pytest.mark.slow
 @pytest.mark.parametrize("column", ["document", "doc", "doc_id", "document_id", "source", "note"])
 def test_documents_do_not_raise_false_alarms(tmp_path, column):
-    """Without a column of documents, neighbouring rows are tested in blocks, which is less exact."""
-    alarms, allowed = 0, 0.1 if column == "note" else 0.05
+    """Nor without a column of documents; fifteen sources are too few to say anything without them."""
+    alarms = 0
     for seed in range(200):
         random = np.random.default_rng(seed)
         runs: list[ScoredRun] = []
@@ -221,9 +222,9 @@ def test_documents_do_not_raise_false_alarms(tmp_path, column):
             path = tmp_path / f"{name}.jsonl"
             path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
             runs.append(read_run(path))
-        alarms += compare_runs(*runs, NO_INTERVALS).overall.score.verdict != "no change seen"
+        alarms += compare_runs(*runs, NO_INTERVALS).overall.score.verdict in ("worse", "better")
 
-    assert alarms <= allowed * 200 + 2 * math.sqrt(200 * allowed * (1 - allowed))
+    assert alarms <= 10 + 2 * math.sqrt(10 * 0.95)
 
 
 @pytest.mark.slow

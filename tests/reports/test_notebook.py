@@ -48,7 +48,7 @@ def summary():
 @pytest.fixture
 def comparison(tmp_path):
     for name, shift in (("a.jsonl", 0), ("b.jsonl", -1)):
-        rows = [{"id": f"{HOSTILE}{n}", "language": "th", "score": 3 + n % 2 + shift} for n in range(20)]
+        rows = [{"id": f"{HOSTILE}{n}", "doc": n, "language": "th", "score": 3 + n % 2 + shift} for n in range(20)]
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return compare(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
 

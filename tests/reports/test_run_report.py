@@ -20,8 +20,8 @@ from polyjudge.records.codec import schema, schema_names
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, Provenance, item_row
 from polyjudge.records.rubrics import Scale
 from polyjudge.reports.charts import axis, score_dots
-from polyjudge.reports.run_formats import RUN_FORMATS
 from polyjudge.reports.run_kinds import START, is_translation, kind_at_start, kind_of
+from polyjudge.reports.run_page import RUN_FORMATS
 from polyjudge.reports.run_rows import RunRows
 from polyjudge.reports.run_summary import distribution, run_headline
 from polyjudge.reports.runs import RunReport, Selection

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from polyjudge.calibration.agreement_result import AgreementResult
+from polyjudge.calibration.agreement import AgreementResult
 from polyjudge.calibration.annotators import RaterPair
 from polyjudge.calibration.matching import Matched
 from polyjudge.languages.table import language_table

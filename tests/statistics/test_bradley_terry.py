@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.statistics.bradley_terry import Comparisons, standard_errors, strengths_of, win_rate
+from polyjudge.statistics.bradley_terry import standard_errors, strengths_of, win_rate
+from polyjudge.statistics.comparisons import Comparisons
 
 # Wins and losses of the American League in 1987, in the order Milwaukee, Detroit, Toronto, New York, Boston, Cleveland,
 # Baltimore (Agresti 2002, table 10.10). The coefficients are those of the R package BradleyTerry2.

@@ -14,7 +14,7 @@ from polyjudge.statistics.paired import (
     difference_figure,
     group_mean_figure,
     group_weighted,
-    neighbour_blocks,
+    in_file_order,
     sign_flip_p,
 )
 
@@ -209,23 +209,12 @@ def test_intervals_over_many_clusters_agree_with_the_bootstrap():
         assert [one.low, one.high] == pytest.approx([other.low, other.high], abs=0.1 * (one.high - one.low))
 
 
-@given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 9)), min_size=1, max_size=60))
-def test_blocks_join_whole_neighbouring_clusters_and_at_least_twelve_remain(rows):
-    values, clusters = (np.array(column) for column in zip(*rows, strict=True))
-    blocks = neighbour_blocks(values, clusters, np.arange(len(rows)))
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), min_size=1, max_size=60, unique_by=lambda row: row[1])
+)
+def test_clusters_are_numbered_in_the_order_of_the_file(rows):
+    clusters, places = (np.array(column) for column in zip(*rows, strict=True))
+    numbered = in_file_order(clusters, places)[np.argsort(places)]
 
-    assert len(blocks) == len(rows)
-    assert all(len(set(blocks[clusters == each])) == 1 for each in set(clusters))
-    assert len(set(blocks)) >= min(12, len(set(clusters)))
-
-
-def test_blocks_have_the_length_of_the_documents_without_a_name():
-    random = np.random.default_rng(3)
-    documents = np.repeat(random.normal(0, 1, 30), 8) + random.normal(0, 0.3, 240)
-    alone = np.arange(240)
-
-    assert np.bincount(neighbour_blocks(documents, alone, alone)).max() >= 8
-    assert (
-        clustered(documents, neighbour_blocks(documents, alone, alone)).standard_error
-        > 1.5 * clustered(documents, alone).standard_error
-    )
+    assert list(dict.fromkeys(numbered.tolist())) == list(range(len(set(clusters.tolist()))))
+    assert len(set(zip(numbered.tolist(), clusters[np.argsort(places)].tolist(), strict=True))) == numbered.max() + 1

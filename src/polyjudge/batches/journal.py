@@ -21,12 +21,10 @@ from polyjudge.errors import DataError, other_version
 from polyjudge.files.atomic import lock_folder, sync_to_disk, write_atomically
 from polyjudge.files.json_lines import readable_json
 from polyjudge.files.spill import KeySet
-from polyjudge.folder_trust import private_path
+from polyjudge.folder_trust import BATCHES_FOLDER, private_path
 from polyjudge.records.codec import from_json, to_json
 from polyjudge.records.requests import BatchIntent, BatchState, ItemFailure, is_batch_id
 
-BATCHES_FOLDER = "batches"
-"""The folder of the journal in the private folder."""
 SCHEMA_VERSION = 1
 _REMEDY = "repair or delete this file; without it, the requests of its batch may be paid for twice"
 
@@ -181,7 +179,10 @@ def _read(path: Path, *, repair: bool) -> BatchJob:
             message = f"invalid record of a batch ({type(error).__name__}: {str(error)[:200]}); {_REMEDY}"
             raise DataError(message, path=path, line=number) from None
     if partial and repair:
-        warnings.warn(f"{path}:{len(lines) + 1}: an incomplete record was removed", stacklevel=4)
+        warnings.warn(
+            f"{path}:{len(lines) + 1}: an incomplete record was removed; a run was killed here",
+            stacklevel=4,
+        )
         os.truncate(path, path.stat().st_size - len(partial))
     return job
 

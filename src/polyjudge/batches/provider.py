@@ -80,7 +80,7 @@ class Batches:
         client: BatchClient | None = None,
     ) -> "BatchedProvider":
         """Return the provider for a model; `price` is that of batches."""
-        need_price(meter.caps, price, str(name))
+        need_price(meter.caps, price, name)
         if name not in self._queues:
             client = client or open_batch_client(name, timeout_s=timeout_s)
             parameters = ParameterFilter(model_facts(name))

@@ -1,4 +1,4 @@
-"""Cache locations: paths, and PostgreSQL URLs, which are validated and shown without their password."""
+"""PostgreSQL URLs of caches, which are validated and shown without their password."""
 
 import os
 import re
@@ -8,33 +8,10 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from polyjudge.errors import CacheError
 
-from .protocol import Cache
+from .protocol import EXAMPLE_URL, is_url
 
-_SCHEMES = ("postgresql://", "postgres://")
 _HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[^:\[\]@\s]*)(:\d{1,5})?")
-_OTHER_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SECRETS = {"password", "sslpassword"}
-_EXAMPLE = "postgresql://USER@HOST:5432/DATABASE"
-
-
-def cache_at(place: Path | str, *, read_only: bool = False) -> Cache:
-    """Return the cache at a path or URL, connected at first use; `read_only` is for replays."""
-    if isinstance(place, str) and is_url(place):
-        from .postgres import PostgresCache  # imported here because most runs do not need it
-
-        return PostgresCache(place, read_only=read_only)
-    if isinstance(place, str) and (other := _OTHER_URL.match(place)):
-        raise CacheError(f"unsupported cache URL {other[1]}://…; use a file path or {_EXAMPLE}")
-    from .sqlite import SqliteCache  # imported here because sqlite imports this module
-
-    return SqliteCache(Path(place), read_only=read_only)
-
-
-async def open_cache(place: Path | str, *, read_only: bool = False) -> Cache:
-    """Return the cache at a path or URL, connected, so that an error is raised before any call is paid for."""
-    cache = cache_at(place, read_only=read_only)
-    await cache.connect()
-    return cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +28,6 @@ class Address:
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
-
-
-def is_url(place: Path | str) -> bool:
-    """Return whether a cache location is a PostgreSQL URL rather than a path."""
-    return isinstance(place, str) and place.lower().startswith(_SCHEMES)
 
 
 def shown(place: Path | str) -> str:
@@ -80,7 +52,7 @@ def read_address(url: str) -> Address:
 
 def _split(url: str) -> SplitResult:
     if not is_url(url):
-        raise CacheError(f"the cache is not a PostgreSQL URL. Expected {_EXAMPLE}.")
+        raise CacheError(f"the cache is not a PostgreSQL URL. Expected {EXAMPLE_URL}.")
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -94,14 +66,16 @@ def _split(url: str) -> SplitResult:
 
 def _invalid_url() -> CacheError:
     escapes = "%40 for @, %3A for :, %2F for /, %3F for ?, %23 for #, %25 for %"
-    return CacheError(f"invalid cache URL. Expected {_EXAMPLE}. In a user name or password, write {escapes}.")
+    return CacheError(f"invalid cache URL. Expected {EXAMPLE_URL}. In a user name or password, write {escapes}.")
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
-        raise CacheError(f"invalid cache URL. Expected {_EXAMPLE}, optionally with ?NAME=VALUE&NAME=VALUE.") from None
+        raise CacheError(
+            f"invalid cache URL. Expected {EXAMPLE_URL}, optionally with ?NAME=VALUE&NAME=VALUE."
+        ) from None
 
 
 def _place(parts: SplitResult, user: str, parameters: list[tuple[str, str]]) -> str:

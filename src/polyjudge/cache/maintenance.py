@@ -14,9 +14,9 @@ from polyjudge.errors import CacheError, DataError, other_version
 from polyjudge.files.json_lines import each_json_line
 from polyjudge.records.codec import from_json
 
-from .address import is_url, read_address, shown
+from .address import read_address, shown
 from .entries import COLUMNS, Entry, check_entry, checked_entry, escape, unescape
-from .protocol import CacheStats, Imported, Verified
+from .protocol import CacheStats, Imported, Verified, is_url
 from .sqlite_file import DamagedCacheError, Database, prepare_folder
 
 Result = TypeVar("Result")
@@ -163,7 +163,7 @@ def verify(place: Path | str) -> Verified:
 def _entries_from(source: Path, problems: list[str]) -> Iterator[Entry]:
     """Yield the entries of an export or a cache file; add a message to `problems` for each unreadable one."""
     if not source.is_file():
-        raise DataError("does not exist", path=source)
+        raise DataError("does not exist; give exported entries, or a cache", path=source)
     return _recover(source, problems) if _is_sqlite(source) else _read_export(source, problems)
 
 

@@ -1,13 +1,16 @@
-"""The cache interface, cache keys, and the results of cache maintenance."""
+"""The cache interface, how a cache is opened, cache keys, and the results of cache maintenance."""
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Protocol
 
+from polyjudge.errors import CacheError
 from polyjudge.records.fingerprint import canonical_json, fingerprint
 from polyjudge.records.requests import Origin, Reply, Request
 
@@ -121,3 +124,33 @@ class Cache(Protocol):
     async def aclose(self) -> None:
         """Finish the writes in progress and close."""
         ...
+
+
+EXAMPLE_URL = "postgresql://USER@HOST:5432/DATABASE"
+_SCHEMES = ("postgresql://", "postgres://")
+_OTHER_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+def is_url(place: Path | str) -> bool:
+    """Return whether a cache location is a PostgreSQL URL rather than a path."""
+    return isinstance(place, str) and place.lower().startswith(_SCHEMES)
+
+
+def cache_at(place: Path | str, *, read_only: bool = False) -> Cache:
+    """Return the cache at a path or URL, connected at first use; `read_only` is for replays."""
+    if isinstance(place, str) and is_url(place):
+        from .postgres import PostgresCache  # imported here because most runs do not need it
+
+        return PostgresCache(place, read_only=read_only)
+    if isinstance(place, str) and (other := _OTHER_URL.match(place)):
+        raise CacheError(f"unsupported cache URL {other[1]}://…; use a file path or {EXAMPLE_URL}")
+    from .sqlite import SqliteCache  # imported here because it imports this module
+
+    return SqliteCache(Path(place), read_only=read_only)
+
+
+async def open_cache(place: Path | str, *, read_only: bool = False) -> Cache:
+    """Return the cache at a path or URL, connected, so that an error is raised before any call is paid for."""
+    cache = cache_at(place, read_only=read_only)
+    await cache.connect()
+    return cache

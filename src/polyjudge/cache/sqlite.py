@@ -23,9 +23,8 @@ from polyjudge.errors import CacheError, DataError
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.requests import Reply
 
-from .address import is_url
 from .entries import Entry, Kind, decode_cached, reply_entry, result_entry
-from .protocol import Cache, hash_key
+from .protocol import Cache, hash_key, is_url
 from .sqlite_file import DamagedCacheError, Database, FollowingConnection, GroupWriter, prepare_folder
 
 _OFFSETS = 2**62
@@ -48,7 +47,7 @@ class Claims:
     def take(self, key: str) -> bool:
         """Claim a key; return False if it is already claimed."""
         with self._guard:
-            offset = _offset(key)
+            offset = int.from_bytes(sha256(key.encode()).digest()[:8], "big") % _OFFSETS
             if self._file < 0 or key in self._held or not _lock(self._file, offset):
                 return False
             self._held[key] = offset
@@ -59,7 +58,7 @@ class Claims:
         with self._guard:
             offset = self._held.pop(key, None)
             if self._file >= 0 and offset is not None:
-                _unlock(self._file, offset)
+                _set_lock(self._file, fcntl.F_UNLCK, offset)
 
     def close(self) -> None:
         """Release all claims."""
@@ -81,20 +80,12 @@ def _close_in_child() -> None:
 os.register_at_fork(after_in_child=_close_in_child)
 
 
-def _offset(key: str) -> int:
-    return int.from_bytes(sha256(key.encode()).digest()[:8], "big") % _OFFSETS
-
-
 def _lock(file: int, offset: int) -> bool:
     try:
         _set_lock(file, fcntl.F_WRLCK, offset)
     except (BlockingIOError, PermissionError):  # EAGAIN or EACCES, depending on the system
         return False
     return True
-
-
-def _unlock(file: int, offset: int) -> None:
-    _set_lock(file, fcntl.F_UNLCK, offset)
 
 
 def _set_lock(file: int, kind: int, offset: int) -> None:
@@ -126,7 +117,9 @@ class SqliteCache:
         if not read_only:
             prepare_folder(path)
         elif not path.is_file():
-            raise CacheError("does not exist, so there is nothing to replay", path=path)
+            raise CacheError(
+                "does not exist, so there is nothing to replay; give the cache of an earlier run", path=path
+            )
         self._is_closed = False
         self._last_was_found = False
         """Whether the last read found a reply."""
@@ -294,7 +287,7 @@ class JudgeCache:
 
     def __init__(self, db_path: Path | str, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
         if is_url(db_path):
-            raise CacheError("JudgeCache needs a file path; for a URL, use polyjudge.cache.address.open_cache")
+            raise CacheError("JudgeCache needs a file path; for a URL, use polyjudge.cache.protocol.open_cache")
         self.path = Path(db_path)
         self.replies = SqliteCache(self.path, busy_timeout_s=busy_timeout_s, read_only=read_only)
         """The same file as a `Cache`, for runs and providers."""

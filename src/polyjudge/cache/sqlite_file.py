@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -198,13 +199,11 @@ class FollowingConnection:
     def get(self) -> sqlite3.Connection:
         """Return an open connection to the file at the path."""
         now = time.monotonic()
-        if self._connection is None or self._seen_open_count != self._database.open_count or self._is_due(now):
+        is_due = now - self._checked >= self._check_every_s
+        if is_due or self._connection is None or self._seen_open_count != self._database.open_count:
             self._checked = now
             self._follow()
         return cast(sqlite3.Connection, self._connection)
-
-    def _is_due(self, now: float) -> bool:
-        return now - self._checked >= self._check_every_s
 
     def _follow(self) -> None:
         if self._connection is None or self._database.file_number() != self.file:
@@ -245,7 +244,8 @@ def prepare_folder(path: Path) -> None:
         raise CacheError(_REMEDIES[sqlite3.SQLITE_READONLY], path=path)
 
 
-_COLUMNS = "key, kind, provider, model, created_at, checksum, value"
+_COLUMNS = "key", "kind", "provider", "model", "created_at", "checksum", "value"
+_values = attrgetter(*_COLUMNS)
 _LARGEST_STATEMENT = 1_000
 
 
@@ -343,7 +343,7 @@ class GroupWriter:
     def _insert_once(self, entries: list[Entry]) -> None:
         try:
             # A single autocommit statement, because each statement releases and reacquires the interpreter lock.
-            values = [value for entry in entries for value in _row(entry)]
+            values = [value for entry in entries for value in _values(entry)]
             self._database.commit(self._connection.get(), _insert(len(entries)), values)
         except sqlite3.Error as error:
             self._connection.close()
@@ -352,11 +352,7 @@ class GroupWriter:
 
 @cache
 def _insert(rows: int) -> str:
-    return f"INSERT OR REPLACE INTO entries ({_COLUMNS}) VALUES {','.join(['(?,?,?,?,?,?,?)'] * rows)}"
-
-
-def _row(entry: Entry) -> tuple[object, ...]:
-    return entry.key, entry.kind, entry.provider, entry.model, entry.created_at, entry.checksum, entry.value
+    return f"INSERT OR REPLACE INTO entries ({', '.join(_COLUMNS)}) VALUES {','.join(['(?,?,?,?,?,?,?)'] * rows)}"
 
 
 def _wake(group: _Group, loop: asyncio.AbstractEventLoop) -> None:

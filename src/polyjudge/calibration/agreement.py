@@ -2,16 +2,21 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from math import isnan
 
+from polyjudge.errors import ConfigError
+from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.agreement_intervals import CATEGORY_MEASURES, agreement_figures
 from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
-from polyjudge.statistics.resampling import resampled_mean
+from polyjudge.statistics.resampling import MeanError, mean_error, resampled_mean
 
-from .matching import Pair
+from .annotators import RaterPair, between_annotators, with_each_annotator
+from .matching import Combination, Matched, Pair
+from .orders import OrderEffects, order_effects
 
 NO_LANGUAGE = "no language"
 """Title of the items without a language."""
@@ -25,6 +30,13 @@ _OF_PAIRS = ("pairwise_accuracy", "pairwise_decided_accuracy")
 _MAX_CATEGORIES = 11
 _MAX_PAIRS = 5_000_000
 """With more pairs the best threshold for ties is not searched."""
+
+Span = tuple[float, float]
+"""The lowest and the highest score."""
+_TOPS = (1.0, 5.0, 10.0, 100.0)
+"""The highest scores of usual scales."""
+_TIMES_LARGER = 2.5
+"""A highest score this many times larger is of another scale: 5 and 100, not 5 and 10 of a strict and a mild rater."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,118 @@ class AgreementOptions:
 
 Found = Mapping[str, tuple[int, Mapping[str, Figure]]]
 """The number of items and each measure by language or part of the data; the empty name is for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """The scores that both sides gave, and whether they are on one scale."""
+
+    judge: Span
+    labels: Span
+    differ: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementResult:
+    """The agreement of a judge with people, or with another judge."""
+
+    matched: Matched
+    how: Combination
+    found: Found
+    parts: Found
+    means: Mapping[str, MeanError]
+    """Of the judge's scores and the labels of the compared items, and of all scores of the judge."""
+    between: Sequence[RaterPair] = ()
+    """Each two annotators."""
+    with_each: Sequence[RaterPair] = ()
+    """The judge and each annotator."""
+    orders: OrderEffects | None = None
+    scales: Scales | None = None
+    mapped: tuple[Span, Span] | None = None
+    """The scale of the judge, and that of the labels, which were mapped onto it."""
+    averaged: bool = False
+    """The labels are means that equal no score."""
+
+
+def measure_agreement(
+    judged: Sequence[Rating],
+    matched: Matched,
+    how: Combination,
+    options: AgreementOptions,
+    mapped: tuple[Span, Span] | None = None,
+) -> AgreementResult:
+    """Compare the scores of a judge with the labels; `mapped` are both scales, if the labels are to be mapped."""
+    scales = None if options.words or options.preferences else scales_of(matched.pairs)
+    if mapped is not None:
+        matched = replace(
+            matched,
+            pairs=on_judges_scale(matched.pairs, *mapped),
+            without_verdict=on_judges_scale(matched.without_verdict, *mapped),
+        )
+    given = {rating.value for labels in matched.labels.values() for rating in labels}
+    averaged = how == "mean" and matched.annotators > 1 and not {pair.people for pair in matched.pairs} <= given
+    differ = scales is not None and scales.differ and mapped is None
+    options = replace(options, averaged=averaged and mapped is None, scales_differ=differ)
+    several = matched.annotators > 1
+    drawn = {"resamples": options.resamples, "seed": options.seed}
+    labels = {pair.id: pair.people for pair in (*matched.pairs, *matched.without_verdict)}
+    return AgreementResult(
+        matched=matched,
+        how=how,
+        found=agreement_by_language(matched.pairs, options, matched.without_verdict),
+        parts=agreement_by_part(matched.pairs, options, matched.without_verdict),
+        means=_means(judged, matched),
+        between=between_annotators(matched, **drawn) if several else (),
+        with_each=with_each_annotator(judged, matched, **drawn) if several else (),
+        orders=order_effects(judged, labels, **drawn),
+        scales=scales,
+        mapped=mapped,
+        averaged=options.averaged,
+    )
+
+
+def _means(judged: Sequence[Rating], matched: Matched) -> Mapping[str, MeanError]:
+    clusters = [pair.cluster for pair in matched.pairs]
+    scored = [(rating.value, rating.cluster or rating.id) for rating in judged if rating.value is not None]
+    return {
+        "judge": mean_error([pair.judge for pair in matched.pairs], clusters),
+        "labels": mean_error([pair.people for pair in matched.pairs], clusters),
+        "judgeOfAllItems": mean_error([value for value, _ in scored], [cluster for _, cluster in scored]),
+    }
+
+
+def scales_of(pairs: Iterable[Pair]) -> Scales | None:
+    """Return the lowest and highest scores of both sides, and whether they seem to be of different scales.
+
+    They do if only one side has negative scores, or if the highest scores are of different usual scales and one is at
+    least two and a half times the other. A side that gives a single score does not show its scale.
+    """
+    found = list(pairs)
+    judge, labels = {pair.judge for pair in found}, {pair.people for pair in found}
+    if len(judge) < 2 or len(labels) < 2:
+        return None
+    spans = (min(judge), max(judge)), (min(labels), max(labels))
+    negative = {low < 0 for low, _ in spans}
+    low, high = sorted(max(abs(end) for end in span) for span in spans)
+    differ = len(negative) == 2 or (_top(low) != _top(high) and high >= _TIMES_LARGER * low)
+    return Scales(*spans, differ)
+
+
+def _top(value: float) -> float:
+    return next((top for top in _TOPS if value <= top), value)
+
+
+def on_judges_scale(pairs: Sequence[Pair], judge: Span, labels: Span) -> tuple[Pair, ...]:
+    """Map the labels linearly onto the judge's scale; raise ConfigError if a score is not on its scale."""
+    for name, span, values in (
+        ("judge's score", judge, [pair.judge for pair in pairs if not isnan(pair.judge)]),
+        ("label", labels, [pair.people for pair in pairs]),
+    ):
+        off = next((value for value in values if not span[0] <= value <= span[1]), None)
+        if off is not None:
+            raise ConfigError(f"The {name} {off:g} is not on the scale {span[0]:g} to {span[1]:g}.")
+    factor = (judge[1] - judge[0]) / (labels[1] - labels[0])
+    return tuple(replace(pair, people=judge[0] + (pair.people - labels[0]) * factor) for pair in pairs)
 
 
 def agreement_by_language(
@@ -119,7 +243,9 @@ def _figures(pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: Ag
 def _undefined(judge: Sequence[float], people: Sequence[float], options: AgreementOptions) -> Sequence[str]:
     """Return the measures that have no meaning for these scores."""
     names: list[str] = []
-    if options.words or options.scales_differ or not _is_of_categories(judge, people):
+    different = len({*judge, *people})
+    is_of_categories = different <= _MAX_CATEGORIES or different <= len(judge) / 4  # equality says something
+    if options.words or options.scales_differ or not is_of_categories:
         names += CATEGORY_MEASURES
     if options.words or options.scales_differ:  # a score minus a word is undefined
         names.append("mean_difference")
@@ -183,9 +309,3 @@ def _rates_with_interval(
         if value is not None and value in (0.0, 1.0) and (interval := wilson_interval(int(value) * count, count)):
             widened[name] = Figure(value, interval.low, interval.high)
     return widened
-
-
-def _is_of_categories(judge: Sequence[float], people: Sequence[float]) -> bool:
-    """Return whether there are so few different scores that equality is meaningful."""
-    different = len({*judge, *people})
-    return different <= _MAX_CATEGORIES or different <= len(judge) / 4

@@ -14,6 +14,7 @@ from polyjudge.records.calibration import (
     JudgeIdentity,
     LanguageTrust,
     MonotonicityResult,
+    PlantedResult,
     TrustCard,
 )
 from polyjudge.store.trust_cards import expiry
@@ -41,14 +42,19 @@ def _families() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 _MAX_RUNS = 50
-Sized = TypeVar("Sized", MonotonicityResult, ControlResult)
+Sized = TypeVar("Sized", MonotonicityResult, ControlResult, PlantedResult)
 
 
 def new_card(card: TrustCard | None, judge: JudgeIdentity, *, at: str) -> TrustCard:
     """Return the existing card, or a new one if it is of another model, rubric or prompt."""
     if card is None or expiry(card.judge, judge):
         return TrustCard(judge=judge, updated_at=at, polyjudge_version=__version__)
-    return replace(card, judge=_known(card.judge, judge), updated_at=at, polyjudge_version=__version__)
+    known = replace(
+        judge,
+        model_answered=judge.model_answered or card.judge.model_answered,
+        prompt_sha256=judge.prompt_sha256 or card.judge.prompt_sha256,
+    )
+    return replace(card, judge=known, updated_at=at, polyjudge_version=__version__)
 
 
 def with_measurement(card: TrustCard, found: Measurement, about: Mapping[str, Any]) -> TrustCard:
@@ -63,6 +69,11 @@ def with_measurement(card: TrustCard, found: Measurement, about: Mapping[str, An
         controls=_larger(card.controls, found.controls),
         runs=(*card.runs, about)[-_MAX_RUNS:],
     )
+
+
+def with_planted(card: TrustCard, found: Mapping[str, PlantedResult]) -> TrustCard:
+    """Add what a judge of error spans finds of planted errors; the measurement with more texts stays."""
+    return replace(card, planted=_larger(card.planted, found))
 
 
 def with_effects(card: TrustCard, effects: Mapping[str, Effect], about: Mapping[str, Any]) -> TrustCard:
@@ -92,6 +103,27 @@ def with_agreement(
     )
 
 
+def with_span_agreement(
+    card: TrustCard, by_language: Mapping[str, tuple[int, Mapping[str, Figure]]], about: Mapping[str, Any]
+) -> TrustCard:
+    """Add how far error spans are those of people, if at least as many texts were compared; the empty tag is all."""
+    languages = dict(card.languages)
+    for tag, (texts, figures) in by_language.items():
+        known = languages.get(tag, LanguageTrust())
+        if tag and tag != NO_LANGUAGE and texts >= known.span_texts:
+            languages[tag] = replace(known, spans=figures, span_texts=texts)
+    texts, overall = by_language.get("", (0, {}))
+    if texts < card.span_texts:
+        texts, overall = card.span_texts, card.spans
+    return replace(
+        card,
+        languages=dict(sorted(languages.items())),
+        spans=overall,
+        span_texts=texts,
+        runs=(*card.runs, about)[-_MAX_RUNS:],
+    )
+
+
 def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
     """Merge two measurements of a language: the verdict is that of the one with more comparisons.
 
@@ -109,6 +141,8 @@ def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
         false_alarms=new.false_alarms if new.false_alarms.value is not None else old.false_alarms,
         agreement=old.agreement,
         labels=old.labels,
+        spans=old.spans,
+        span_texts=old.span_texts,
     )
 
 
@@ -116,11 +150,3 @@ def _larger(old: Mapping[str, Sized], new: Mapping[str, Sized]) -> dict[str, Siz
     """Return for each kind the measurement with more texts; the newer one if they are equal."""
     kept = {kind: each for kind, each in old.items() if kind not in new or each.texts > new[kind].texts}
     return dict(sorted({**new, **kept}.items()))
-
-
-def _known(carded: JudgeIdentity, judge: JudgeIdentity) -> JudgeIdentity:
-    return replace(
-        judge,
-        model_answered=judge.model_answered or carded.model_answered,
-        prompt_sha256=judge.prompt_sha256 or carded.prompt_sha256,
-    )

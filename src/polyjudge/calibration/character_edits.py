@@ -30,19 +30,17 @@ def drop_letters(draft: Draft) -> EditPlan:
 
 def swap_letters(draft: Draft) -> EditPlan:
     """Swap neighbouring letters of a word."""
-    pairs = [pair for piece in words(draft.text) if piece.kind == "word" for pair in _pairs(piece)]
-    return plan_edits(draft.text, apart(draft.random.shuffled(pairs)))
-
-
-def _pairs(piece: Piece) -> list[Edit]:
-    letters = _letter_clusters(piece)
-    if len(letters) >= _MIN_LONG_WORD:
-        letters = letters[1:]
-    return [
-        Edit(start, after + len(other), other + cluster)
-        for (start, cluster), (after, other) in pairwise(letters)
-        if after == start + len(cluster) and cluster != other
-    ]
+    edits: list[Edit] = []
+    for piece in words(draft.text):
+        letters = _letter_clusters(piece) if piece.kind == "word" else []
+        if len(letters) >= _MIN_LONG_WORD:
+            letters = letters[1:]
+        edits += [
+            Edit(start, after + len(other), other + cluster)
+            for (start, cluster), (after, other) in pairwise(letters)
+            if after == start + len(cluster) and cluster != other
+        ]
+    return plan_edits(draft.text, apart(draft.random.shuffled(edits)))
 
 
 def typos(draft: Draft) -> EditPlan:
@@ -90,12 +88,9 @@ def _seen_letters(draft: Draft) -> dict[str, list[str]]:
 def _kind(cluster: str) -> str:
     """Return what a letter and its replacement must share: script, case, and whether it has marks."""
     marked = len(cluster) > 1 and cluster[0] < "\uac00"
-    return f"{_script(cluster[0])} {unicodedata.category(cluster[0])} {marked}"
-
-
-def _script(letter: str) -> str:
-    name, _, rest = unicodedata.name(letter, "").partition(" ")
-    return f"{name} VOWEL" if rest.startswith(("VOWEL", "CHARACTER SARA")) else name.partition("-")[0]
+    name, _, rest = unicodedata.name(cluster[0], "").partition(" ")
+    script = f"{name} VOWEL" if rest.startswith(("VOWEL", "CHARACTER SARA")) else name.partition("-")[0]
+    return f"{script} {unicodedata.category(cluster[0])} {marked}"
 
 
 @lru_cache(maxsize=1024)
@@ -181,11 +176,8 @@ def zero_width(draft: Draft) -> EditPlan:
 def bidi_marks(draft: Draft) -> EditPlan:
     """Insert characters before words that change the writing direction."""
     starts = [piece.start for piece in words(draft.text)]
-    marks = _FOR_RIGHT_TO_LEFT if _is_right_to_left(draft.text) else _FOR_LEFT_TO_RIGHT
+    directions = [unicodedata.bidirectional(char) for char in draft.text[:200] if char.isalpha()]
+    is_right_to_left = 2 * sum(each in _RIGHT_TO_LEFT for each in directions) > len(directions)
+    marks = _FOR_RIGHT_TO_LEFT if is_right_to_left else _FOR_LEFT_TO_RIGHT
     edits = [Edit(start, start, draft.random.pick(marks)) for start in draft.random.shuffled(starts)]
     return plan_edits(draft.text, edits, is_sure=True)
-
-
-def _is_right_to_left(text: str) -> bool:
-    directions = [unicodedata.bidirectional(char) for char in text[:200] if char.isalpha()]
-    return 2 * sum(each in _RIGHT_TO_LEFT for each in directions) > len(directions)

@@ -39,7 +39,7 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
         [judge for _, judge, _ in known],
         [people for _, _, people in known],
     )
-    bounds = _scale_of([*judged_scores, *people_scores])
+    bounds = usual_scale([*judged_scores, *people_scores])
     overall = corrected_mean(judged_scores, judge_scores, people_scores, bounds=bounds)
     labelled = {pair.id for pair in pairs}
     others = [each for each in judged if each.value is not None and each.id not in labelled]
@@ -50,6 +50,12 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
     samples = _samples(languages, scores, known)
     by_language = corrected_by_group(samples, bounds=bounds)
     return Correction(stratified_mean(samples, bounds=bounds) or overall, by_language, separate)
+
+
+def usual_scale(scores: Sequence[float]) -> tuple[float, float] | None:
+    """Return the smallest usual scale that has all scores, so that their mean is on it too; None if none has."""
+    fitting = (scale for scale in _USUAL_SCALES if all(scale[0] <= score <= scale[1] for score in scores))
+    return next(fitting, None)
 
 
 def correct_from_elsewhere(
@@ -74,12 +80,6 @@ def correct_from_elsewhere(
 
     overall = rate([each for group in groups.values() for each in group])
     return overall, {tag: rate(group) for tag, group in sorted(groups.items())} if len(groups) > 1 else {}
-
-
-def _scale_of(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the smallest usual scale that contains all values, which bounds the mean."""
-    fitting = (scale for scale in _USUAL_SCALES if all(scale[0] <= value <= scale[1] for value in values))
-    return next(fitting, None)
 
 
 def _passed(value: float | None, pass_from: tuple[float, float] | None, side: int) -> float:

@@ -184,11 +184,11 @@ def _injection(answers: _Answers) -> Effect:
 
 def _criteria_order(answers: _Answers) -> Effect:
     """Compute how far another order changes the score, beyond the spread of repeated questions."""
-    scattered = [
+    changes = [
         Found(each.text, abs(each.value) - _noise(answers.repeats(each.text)))
         for each in answers.differences("criteria_order", "reversed")
     ]
-    effect = _effect("criteria_order", scattered)
+    effect = _effect("criteria_order", changes)
     return replace(effect, sentence=f"The order of the criteria {_order_words(effect.size)}.")
 
 

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 from polyjudge.text.numbers import fold_digits
@@ -30,17 +30,13 @@ def change_numbers(draft: Draft) -> EditPlan:
 def _other_number(number: str, random: SeededRandom) -> str:
     """Return a number that differs in its first digit, and possibly in others."""
     kept = [not char.isdecimal() or (index > 0 and random.below(2) == 0) for index, char in enumerate(number)]
-    return "".join(
-        char if keep else _other_digit(char, index, random)
-        for index, (char, keep) in enumerate(zip(number, kept, strict=True))
-    )
-
-
-def _other_digit(digit: str, index: int, random: SeededRandom) -> str:
-    value = unicodedata.decimal(digit)
-    low = 0 if index else 1  # no new leading 0
-    others = [other for other in range(low, 10) if other != value]
-    return chr(ord(digit) - value + random.pick(others))
+    chars = list(number)
+    for index, keep in enumerate(kept):
+        if not keep:
+            value, lowest = unicodedata.decimal(number[index]), 0 if index else 1  # no new leading 0
+            other = random.pick([digit for digit in range(lowest, 10) if digit != value])
+            chars[index] = chr(ord(number[index]) - value + other)
+    return "".join(chars)
 
 
 def change_dates(draft: Draft) -> EditPlan:
@@ -95,7 +91,8 @@ def negate(draft: Draft) -> EditPlan:
     known = fact("negations", draft.context.language)
     if not known:
         return NOTHING
-    turned = _negation_changes(known["words"])
+    cells = [word.partition(">") for word in cell_parts(known["words"])]
+    turned = {word: replacement for word, _, replacement in cells}  # empty where the word is only deleted
     terms = list(find_terms(draft.text, tuple(turned)))
     edits: list[Edit] = []
     for sentence in whole_sentences(draft.text):
@@ -104,20 +101,9 @@ def negate(draft: Draft) -> EditPlan:
         if negations:
             edits.append(_without_negation(draft.text, negations[0], turned[negations[0].term]))
         elif any(piece.kind == "word" for piece in own):
-            edits.append(_with_negation(draft, own, known))
+            before, after = known["before"], known["after"]
+            edits.append(_negated_at_start(draft, own[0], before) if before else _negated_at_end(own[-1], after))
     return plan_edits(draft.text, draft.random.shuffled(edits))
-
-
-def _with_negation(draft: Draft, own: Sequence[Piece], known: Mapping[str, str]) -> Edit:
-    if known["before"]:
-        return _negated_at_start(draft, own[0], known["before"])
-    return _negated_at_end(own[-1], known["after"])
-
-
-def _negation_changes(cell: str) -> dict[str, str]:
-    """Return the replacement of each negation word: empty, or the word after the arrow."""
-    parts = [word.partition(">") for word in cell_parts(cell)]
-    return {word: turned for word, _, turned in parts}
 
 
 def _without_negation(text: str, found: Term, turned: str) -> Edit:
@@ -183,8 +169,8 @@ def swap_names(draft: Draft) -> EditPlan:
     """Replace names by other names."""
     language = draft.context.language
     countries = cell_parts(fact("places", language).get("places", ""))
-    indexes = list(find_terms(draft.text, countries, with_endings=True))
-    edits = [Edit(each.start, each.end, _other_name(draft, each.term, countries)) for each in indexes]
+    places = find_terms(draft.text, countries, with_endings=True)
+    edits = [Edit(each.start, each.end, _other_name(draft, each.term, countries)) for each in places]
     names = _names(draft)
     known = tuple(sorted({piece.text for piece in names} | _names_of_others(draft)))
     for piece in names:
@@ -203,15 +189,15 @@ def _names(draft: Draft) -> list[Piece]:
     """Return the words of the text that look like names."""
     has_capital_nouns = draft.context.language.partition("-")[0] in _CAPITAL_NOUNS
     capital = () if has_capital_nouns else _capitalised(draft.text)
-    indexes = {piece.start for piece in capital}
+    taken = {piece.start for piece in capital}
     source = frozenset(piece.text for piece in _capitalised(draft.context.source))
     sounds = frozenset(_sounds(name) for name in source) - {""}
-    taken = [
+    of_source = [
         piece
         for piece in words(draft.text)
-        if piece.kind == "word" and piece.start not in indexes and _is_of_source(piece, source, sounds)
+        if piece.kind == "word" and piece.start not in taken and _is_of_source(piece, source, sounds)
     ]
-    return sorted([*capital, *taken], key=lambda piece: piece.start)
+    return sorted([*capital, *of_source], key=lambda piece: piece.start)
 
 
 def _is_of_source(piece: Piece, source: frozenset[str], sounds: frozenset[str]) -> bool:

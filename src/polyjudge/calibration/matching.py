@@ -103,7 +103,9 @@ def match(judged: Iterable[Rating], labelled: Iterable[Rating], how: Combination
         not_labelled=sum(rating.value is not None and rating.id not in labels for rating in by_id.values()),
         unknown=tuple(unknown),
         names=names,
-        people_alpha=_alpha_of_people(labels.values(), names, level),
+        people_alpha=krippendorff_alpha([[rating.value for rating in given] for given in labels.values()], level)
+        if len(names) > 1
+        else None,
         alpha_level=level,
         without_majority=tied,
         labels=labels,
@@ -166,12 +168,6 @@ def _pair(judged: Rating, label: Rating, people: float, annotator: str = "") -> 
         system=judged.system or label.system,
         part=judged.part or label.part,
     )
-
-
-def _alpha_of_people(labels: Iterable[Sequence[Rating]], names: Sequence[str], level: Level) -> float | None:
-    if len(names) < 2:
-        return None
-    return krippendorff_alpha([[rating.value for rating in given] for given in labels], level)
 
 
 def once_per_item(ratings: Iterable[Rating]) -> list[Rating]:

@@ -134,7 +134,12 @@ def perturbed_versions(
     if not any(wanted):
         return [text for _ in wanted]
     plan = found.plan(Draft(text, SeededRandom(seed, type, text), context))
-    versions = _versions(text, plan, wanted)
+    if not plan.count:
+        return [text for _ in wanted]
+    is_long = len(text) > _LONGEST_COMPARED and len(_clusters(text)) > _LONGEST_COMPARED
+    if is_long or (plan.is_sure and not may_join(text)):
+        return [plan.version(_edit_count(plan, level)) if level else text for level in wanted]
+    versions = _versions_by_distance(text, plan, max(wanted))
     return [versions[level] for level in wanted]
 
 
@@ -142,16 +147,6 @@ def _level(severity: float) -> int:
     if not 0 <= severity <= 1:
         raise ConfigError(f"the severity must be a number from 0 to 1, not {severity!r}")
     return max(1, ceil(severity * _LEVELS - 1e-9)) if severity else 0
-
-
-def _versions(text: str, plan: EditPlan, wanted: Sequence[int]) -> dict[int, str]:
-    """Return the text at each level."""
-    if not plan.count:
-        return dict.fromkeys(wanted, text)
-    is_long = len(text) > _LONGEST_COMPARED and len(_clusters(text)) > _LONGEST_COMPARED
-    if is_long or (plan.is_sure and not may_join(text)):
-        return {level: plan.version(_edit_count(plan, level)) if level else text for level in wanted}
-    return _versions_by_distance(text, plan, max(wanted))
 
 
 def _edit_count(plan: EditPlan, level: int) -> int:

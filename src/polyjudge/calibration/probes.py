@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
 from polyjudge.judges.base import ProviderSource, bound, close_judge
+from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.pairwise import PairwiseJudge
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import ReferenceText
@@ -22,6 +23,9 @@ from polyjudge.text.pieces import whole_sentences
 
 from .perturbations import apply_perturbation
 from .trials import chosen_texts, edit_context
+
+if TYPE_CHECKING:
+    from polyjudge.checks.policy import CheckPolicy
 
 Perturb = Callable[[str, float], str]
 """Returns the text of a probe, perturbed by a kind and severity."""
@@ -202,14 +206,22 @@ def parallel(texts: Iterable[ReferenceText]) -> dict[str, list[ReferenceText]]:
 class ProbeJudge:
     """Judge of probes: alone, by the rubric with reordered criteria, or in pairs."""
 
-    def __init__(self, probes: Iterable[Probe], rubric: Rubric, names: Sequence[ModelName]) -> None:
+    def __init__(
+        self,
+        probes: Iterable[Probe],
+        rubric: Rubric,
+        names: Sequence[ModelName],
+        *,
+        checks: "CheckPolicy | None" = None,
+    ) -> None:
         self.rubric = rubric
         self._probes = {probe.id: probe for probe in probes}
-        self._alone = judge_by_models(rubric, names)
-        self._reordered = judge_by_models(reordered(rubric), names)
+        self._alone = judge_by_models(rubric, names, checks=checks)
+        self._reordered = judge_by_models(reordered(rubric), names, checks=checks)
         self._pairs = PairwiseJudge(rubric.criteria, str(names[0])) if len(names) == 1 else None
         self.models = models_of(self._alone)
-        self.fingerprint = rubric_fingerprint(rubric)
+        alone = self._alone
+        self.fingerprint = alone.fingerprint if isinstance(alone, OfflineJudge) else rubric_fingerprint(rubric)
 
     def bind(self, source: ProviderSource) -> "ProbeJudge":
         """Return this judge with its providers opened by a run."""

@@ -175,7 +175,7 @@ def _neighbour(text: ReferenceText, chosen: Mapping[str, Sequence[ReferenceText]
 
 
 def chosen_texts(texts: Iterable[ReferenceText], most: int, seed: int) -> dict[str, list[ReferenceText]]:
-    """Choose at most so many texts of each language, and the same sources in all languages."""
+    """Choose at most `most` texts of each language, and the same sources in all languages."""
     groups: defaultdict[str, list[ReferenceText]] = defaultdict(list)
     for text in texts:
         if text.text.strip():

@@ -27,10 +27,10 @@ def drop_words(draft: Draft) -> EditPlan:
     if len(indexes) < 2:
         return NOTHING
     order = draft.random.shuffled(indexes)[: share(len(indexes) - 1, _MAX_DROPPED)]
-    return EditPlan(len(order), lambda count: _with_own_estimates(every, set(order[:count])), is_sure=True)
+    return EditPlan(len(order), lambda count: _text_without(every, set(order[:count])), is_sure=True)
 
 
-def _with_own_estimates(every: tuple[Piece, ...], dropped: set[int]) -> str:
+def _text_without(every: tuple[Piece, ...], dropped: set[int]) -> str:
     """Return the text without the dropped pieces, and without spaces and commas that separate nothing any more."""
     kept: list[str] = []
     for index, piece in enumerate(every):
@@ -113,10 +113,10 @@ def _rotating(parts: list[str], indexes: list[int], draft: Draft) -> EditPlan:
     order.insert(1, different)
 
     def version(count: int) -> str:
-        scattered = list(parts)
+        rotated = list(parts)
         for index, origin in zip(order[: count + 1], [order[count], *order[:count]], strict=True):
-            scattered[index] = parts[origin]
-        return "".join(scattered)
+            rotated[index] = parts[origin]
+        return "".join(rotated)
 
     return EditPlan(len(order) - 1, version)
 
@@ -204,20 +204,15 @@ def quotes(draft: Draft) -> EditPlan:
     """Replace straight quotation marks and apostrophes by typographic ones, and the reverse."""
     edits: list[Edit] = []
     for piece in pieces(draft.text):
-        if piece.kind != "fixed":
-            edits += _other_quotes(piece, draft.text)
+        if piece.kind == "fixed":
+            continue
+        for index, char in enumerate(piece.text, start=piece.start):
+            before = draft.text[index - 1 : index]
+            typographic = _OPENING if not before or before.isspace() or before in "([{" else _CLOSING_QUOTES
+            turned = _STRAIGHT.get(char) or typographic.get(char)
+            if turned:
+                edits.append(Edit(index, index + 1, turned))
     return plan_edits(draft.text, draft.random.shuffled(edits))
-
-
-def _other_quotes(piece: Piece, text: str) -> list[Edit]:
-    found: list[Edit] = []
-    for index, cluster in enumerate(piece.text, start=piece.start):
-        before = text[index - 1 : index]
-        typographic = _OPENING if not before or before.isspace() or before in "([{" else _CLOSING_QUOTES
-        turned = _STRAIGHT.get(cluster) or typographic.get(cluster)
-        if turned:
-            found.append(Edit(index, index + 1, turned))
-    return found
 
 
 def white_space(draft: Draft) -> EditPlan:

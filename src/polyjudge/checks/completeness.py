@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from unicodedata import category
 
 from msgspec.structs import replace
@@ -40,7 +41,7 @@ _DENSE = (
 
 Chinese, Korean, kana, Ethiopic, Hebrew; Tamil, Burmese and Khmer, which write one syllable with several; accents.
 """
-_FIRST_DENSE = "\u0300"
+_ANY_DENSE = re.compile(f"[{''.join(signs.pattern.strip('[]') for signs, _ in _DENSE)}]")
 _SENTENCE_END = re.compile(rf"[{re.escape(_ENDS)}]+(?=\s|$|[\"'”’“‘»«」』)）])|[。！？।]")
 _NO_END = re.compile(
     r"(?:\.\.|․․|…)[.…․]*|(?:^|(?<=\n))[ \t]{0,8}(?:\d{1,3}|[A-Za-z])\.(?=\s)"
@@ -63,6 +64,8 @@ _MISSING: tuple[tuple[int, float, float, Severity], ...] = (
 A text with fewer sentences that is as long as usual has joined some.
 """
 _ALSO_MISSING = {"missing_sentences", "wrong_length", "number_lost", "question_lost"}
+_CACHED_TEXTS = 256
+"""Cached texts: several checks ask for their length, and a source occurs in every language."""
 _SHORT_AND_CUT = 0.85
 """With less than this share of the usual length, a text that ends in the middle of a sentence was surely cut off."""
 
@@ -70,7 +73,7 @@ _SHORT_AND_CUT = 0.85
 def cut_off(text: str, source: str, language: str = "") -> Iterator[Finding]:
     """Find a text that ends before its source does; a warning where it can be suspected but not known."""
     end, theirs = text.rstrip(), source.rstrip()
-    if not end or not theirs or _NO_END.sub("", theirs[-_LONGEST_END:])[-1:] not in tuple(_ENDS):
+    if not end or not _ends_sentence(theirs[-_LONGEST_END:]):
         return
     place = len(end) - 1
     quotes = end.rstrip(f"\"'”’」』)）{_QUOTES}")
@@ -87,6 +90,11 @@ def cut_off(text: str, source: str, language: str = "") -> Iterator[Finding]:
         if (count > 1 and given < count) or ratio < 0.5:
             severity: Severity = "fail" if count > 1 and ratio < _SHORT_AND_CUT else "warn"
             yield Finding("cut_off", severity, "The text ends in the middle of a sentence.", place, place + 1)
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _ends_sentence(end: str) -> bool:
+    return _NO_END.sub("", end)[-1:] in tuple(_ENDS)
 
 
 def _dangles(text: str, language: str) -> bool:
@@ -134,6 +142,7 @@ def length(text: str, source: str) -> Iterator[Finding]:
         yield Finding("wrong_length", "warn", f"{longer.capitalize()} than expected: {ratio:.0%} of the usual length.")
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
 def sentence_count(text: str) -> int:
     """Return how many sentences a text has, by the marks that end them."""
     return len(_SENTENCE_END.findall(_NO_END.sub(" ", prose(text))))
@@ -144,8 +153,9 @@ def usual_length_share(text: str, source: str) -> float:
     return _weight(text) / max(_weight(source), 1.0)
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
 def _weight(text: str) -> float:
     """Return the length of a text in letters of an alphabet; a sign of Chinese or a syllable of Korean says more."""
-    if text.isascii() or max(text) < _FIRST_DENSE:
+    if not _ANY_DENSE.search(text):
         return len(text)
     return len(text) + sum(more * len(signs.findall(text)) for signs, more in _DENSE)

@@ -13,7 +13,8 @@ _REPEATS = 4
 """A part that comes so many times in a row is a loop, when it fills much of the text."""
 _OFTEN, _LONG_LOOP = 8, 60
 """A part that comes so many times, over so many characters, is a loop wherever it is."""
-_SAME_CHARACTERS = re.compile(r"(\S)\1{9,}")
+_SAME_CHARACTERS = re.compile(r"(\S)\1\1\1\1\1\1\1\1\1+")
+"""Ten times or more; a counted repetition takes twice as long to look for."""
 _STRETCHED = re.compile(r"(\w)\1\1")
 """A word that is written longer for effect, `nooo`: its translation may be stretched as well."""
 _SIGN_REPEATS = 50
@@ -21,9 +22,10 @@ _SIGN_REPEATS = 50
 _PERIODS_TRIED = 4
 _FEWEST_WORDS = 6
 """Fewer may be talk: no, no, no, no!"""
-_FEWEST_REPEATED = 4
-"""Words of a loop that came before: three quarters of `_FEWEST_WORDS` at least."""
+_COMPARED = 3
+"""Words in a row that come again where there is a loop."""
 _UNPARTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff]{10}|.{30}")
+_SHORTEST_UNPARTED = 10
 _FEWEST_SIGNS = 10
 """Where single characters are compared, a shorter loop may be laughter: 哈哈哈哈."""
 _PHRASE = 7
@@ -81,15 +83,18 @@ def _is_list(text: str, count: int) -> bool:
 
 def kept_words(text: str, source: str) -> list[Word]:
     """Return the words that the source has too and that are no names: written small, and not short."""
-    known = {
-        word
-        for word in word_texts(running_text(source))
-        if len(word) >= _SHORTEST_KEPT and word.islower() and not any(map(str.isdigit, word))
-    }
-    plain = running_text(text)
+    plain, known = running_text(text), _small_words(source)
     if known.isdisjoint(word_texts(plain)):
         return []
     return [word for word in words(plain) if word.text in known]
+
+
+@lru_cache(maxsize=256)
+def _small_words(source: str) -> frozenset[str]:
+    found = word_texts(running_text(source))
+    return frozenset(
+        word for word in found if len(word) >= _SHORTEST_KEPT and word.islower() and not any(map(str.isdigit, word))
+    )
 
 
 def _is_symbol(word: str) -> bool:
@@ -153,10 +158,12 @@ def _longest_loop(text: str) -> tuple[int, int, int] | None:
             return run.start(), run.end(), times
     shown = text[:_CHARACTERS_LOOKED_AT].strip()
     texts = word_texts(text[:_CHARACTERS_LOOKED_AT])
-    if len(set(texts)) > len(texts) - _FEWEST_REPEATED and not any(map(_UNPARTED.search, texts)):
+    is_unparted = any(_UNPARTED.search(word) for word in texts if len(word) >= _SHORTEST_UNPARTED)
+    if not (_periods(texts) or (is_unparted and _periods("".join(texts)))):
         return None
     found = words(text[:_CHARACTERS_LOOKED_AT])
-    return _loop_of(found, len(shown), _FEWEST_WORDS) or _loop_of(_signs(found), len(shown), _FEWEST_SIGNS)
+    loop = _loop_of(found, len(shown), _FEWEST_WORDS)
+    return _loop_of(_signs(found), len(shown), _FEWEST_SIGNS) if loop is None and is_unparted else loop
 
 
 def _loop_of(tokens: Sequence[Word], whole: int, fewest: int) -> tuple[int, int, int] | None:
@@ -175,10 +182,14 @@ def _loop_of(tokens: Sequence[Word], whole: int, fewest: int) -> tuple[int, int,
 
 def _periods(tokens: Sequence[str]) -> list[int]:
     """Return how far apart the same three tokens come again most often: what a loop shows by."""
+    if len(set(tokens)) > len(tokens) - _COMPARED:
+        return []
+    parts = list(zip(tokens, tokens[1:], tokens[2:], strict=False))
+    if len(set(parts)) == len(parts):
+        return []
     seen: dict[tuple[str, ...], int] = {}
     gaps: Counter[int] = Counter()
-    for place in range(len(tokens) - 2):
-        part = (tokens[place], tokens[place + 1], tokens[place + 2])
+    for place, part in enumerate(parts):
         if part in seen:
             gaps[place - seen[part]] += 1
         seen[part] = place
@@ -195,7 +206,5 @@ def _periodic_runs(tokens: Sequence[str], period: int) -> Iterator[tuple[int, in
 
 
 def _signs(found: Sequence[Word]) -> list[Word]:
-    """Return the single signs of words that are as long as a sentence because nothing parts them."""
-    if not any(_UNPARTED.search(word.text) for word in found):
-        return []
+    """Return the single signs of words."""
     return [Word(sign, word.start + place) for word in found for place, sign in enumerate(word.text)]

@@ -8,14 +8,14 @@ from importlib.resources import files
 from itertools import islice
 
 from polyjudge.records.findings import Finding, Severity
-from polyjudge.text.segments import plain_words, running_text, shared_runs, word_texts, words
+from polyjudge.text.segments import plain_words, running_text, shared_runs, vocabulary, word_texts, words
 
 _LEAKED_WORDS = 5
 _MOST_PLACES = 50
 _FENCE = "```"
 _BEFORE = " \n\t*_\"'“«„`"
 _LABEL = re.compile(r"^[^\S\n]*\w[^\n:：]{0,30}[:：]", re.MULTILINE)
-_BOUNDARY = re.compile(r"[.!?:][\"'”’»)\]]{0,3}\s+|[。！？]+|\n+|\s{2,}|\s[-–—*•]\s")
+_BOUNDARY = re.compile(r"(?=[.!?:。！？\s])(?:[.!?:][\"'”’»)\]]{0,3}\s+|[。！？]+|\n+|\s{2,}|\s[-–—*•]\s)")
 _WORDS_OF_REMARK = 3
 _ENGLISH = re.compile(
     r"\b(?:the|this|that|is|are|was|has|have|be|you|i|it|here|to|of|for|with|if|let|me|your|my|and)\b", re.IGNORECASE
@@ -56,7 +56,9 @@ def remarks_in_english(text: str, source: str, is_english: Callable[[str], bool]
 
     Models talk about their work in English, whatever the language of the translation.
     """
-    known = set(plain_words(source))
+    found, known = word_texts(text), vocabulary(source)
+    if not any("".join(ends).isascii() for ends in (found[:_WORDS_OF_REMARK], found[-_WORDS_OF_REMARK:])):
+        return
     for start, end in _first_and_last(text):
         found = word_texts(text[start:end])
         own = [word for word in found if word.casefold() not in known]
@@ -128,7 +130,7 @@ def _announcement(text: str, source: str) -> Finding | None:
     """Return a heading that speaks of a translation, in any language: `Ecco la traduzione:`."""
     match = _HEADING.match(text)
     subject = _pattern("subject")
-    if match is None or not source.strip() or subject.search(source) or not subject.search(match[0]):
+    if match is None or not source.strip() or not subject.search(match[0]) or subject.search(source):
         return None
     return _remark_at(text, match.start(), match.end())
 

@@ -13,16 +13,17 @@ from polyjudge.text.numbers import fold_digits
 from polyjudge.text.segments import running_text
 
 _NUMBER = re.compile(
-    r"((?<!\d)[012]?\d(?::|\s?[hH]\s?)[0-5]\d(?![\d:])"  # a time: 7:55, 7h55
+    r"(?=\d)((?<!\d)[012]?\d(?::|\s?[hH]\s?)[0-5]\d(?![\d:])"  # a time: 7:55, 7h55
     r"|[1-9]\d?(?:,\d\d){1,6},\d{3}(?!\d)"  # 12,34,567, as in India
     r"|[1-9]\d{0,2}(?:[.,٬'’\u00a0\u202f ]\d{3}){1,9}(?!\d)|\d+)(?:[.,](\d+))?"
 )
+_DIGITS = re.compile(r"\d+")
 _IS_TIME = re.compile("[:hH]")
 _HALF = re.compile(r"(\d{1,2})\s?[時时點点]半")
 """Half past, in Chinese and Japanese."""
-_DATE = re.compile(r"(?<![\d.])(\d{1,2})\. ?(1[0-2]|0?[1-9])\.(?= ?\d{4}(?!\d)|(?![\d\w]))")
+_DATE = re.compile(r"(?=\d)(?<![\d.])(\d{1,2})\. ?(1[0-2]|0?[1-9])\.(?= ?\d{4}(?!\d)|(?![\d\w]))")
 """A day and a month, as in 12.6.2023: the month may be written in words."""
-_NO_ZERO = re.compile(r"(?:^|(?<=[\s(\[$€£¥–-]))[.,](?=\d)")
+_NO_ZERO = re.compile(r"[.,](?=\d)(?:(?<=^.)|(?<=[\s(\[$€£¥–-].))")
 _HAN_SCALES = {
     sign: zeros
     for zeros, signs in {1: "十십", 2: "百백", 3: "千천", 4: "万萬만", 8: "億亿억", 12: "兆조"}.items()
@@ -177,10 +178,10 @@ def _is_in_a_name(text: str, start: int) -> bool:
 
 
 def _number(match: re.Match[str], text: str) -> _Number:
-    parts = tuple(part.lstrip("0") or "0" for part in re.findall(r"\d+", match[0]))
+    parts = tuple(part.lstrip("0") or "0" for part in _DIGITS.findall(match[0]))
     if _IS_TIME.search(match[0]):
         return _Number(f"{parts[0]}:{parts[1]:0>2}", parts[:2])
-    whole = re.sub(r"\D", "", match[1]).lstrip("0") or "0"
+    whole = "".join(_DIGITS.findall(match[1])).lstrip("0") or "0"
     rest = (match[2] or "").rstrip("0")
     range_end = _RANGE.match(text, match.end())
     ends = [match.end(), *([range_end.end()] if range_end else [])]

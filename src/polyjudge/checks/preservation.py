@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from polyjudge.records.findings import Finding
-from polyjudge.text.segments import PLACEHOLDER, TAG, URL
+from polyjudge.text.segments import PLACEHOLDER, TAG, addresses
 
 from .numbers import lost_numbers
 
@@ -40,7 +40,7 @@ def preserved_parts(text: str) -> dict[str, int]:
     found = {
         "placeholders": PLACEHOLDER.findall(text),
         "tags": tag_names(text),
-        "addresses": URL.findall(text),
+        "addresses": addresses(text),
         "mentions": _MENTION.findall(text),
     }
     return {name: len(parts) for name, parts in found.items()}
@@ -48,7 +48,7 @@ def preserved_parts(text: str) -> dict[str, int]:
 
 def lost_addresses(text: str, source: str) -> Iterator[Finding]:
     """Find addresses that are missing; one that is only broken up by spaces is a warning."""
-    theirs, ours = Counter(URL.findall(source)), Counter(URL.findall(text))
+    theirs, ours = Counter(addresses(source)), Counter(addresses(text))
     lost, added = theirs - ours, ours - theirs
     if lost:
         joined = "".join(text.split())

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from polyjudge.records.findings import Finding, Severity
 from polyjudge.text.segments import running_text
 
-_DOUBLED = re.compile(r"(?<![,.]),[,.](?![,.])|(?<![.?!])[?!]\.(?![.\w])|;;|(?<=\w)\s[,.](?=\s|$)")
+_DOUBLED = re.compile(
+    r"[,?!;\s](?:(?<=,)(?<![,.],)[,.](?![,.])|(?<=[?!])(?<![.?!].)\.(?![.\w])|(?<=;);|(?<=\w\s)[,.](?=\s|$))"
+)
+"""The first part alone is quick to look for; each of the others names the mark that it follows."""
 _NEVER = {",,", ",."}
 """These are always mistakes; people in a hurry also write the others."""
 _ELLIPSIS = re.compile(r"\.{2,}")

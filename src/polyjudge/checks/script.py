@@ -48,7 +48,10 @@ _MOST_PLACES = 50
 def check_script(text: str, language: Language, source: str = "") -> ScriptCheck:
     """Say whether the letters are in an accepted script; names and terms of the source may stay as they are."""
     accepted = {_HAN.get(script, script) for script in language.scripts}
-    ours, foreign = _sorted_letters(text, accepted, source)
+    plain, scripts = running_text(text), tuple(sorted(accepted))
+    runs = [Word(run[0], run.start()) for run in _foreign_pattern(scripts).finditer(plain)]
+    ours = _own_letters(plain, scripts, needs_all=bool(runs) or "Hani" in accepted)
+    foreign = _without_names(runs, plain, source) if runs else []
     count, alien = len(ours), sum(len(word.text) for word in foreign)
     share = count / (count + alien) if count + alien else None
     if accepted & _DENSE and all(word.text.isascii() for word in foreign):
@@ -57,9 +60,9 @@ def check_script(text: str, language: Language, source: str = "") -> ScriptCheck
     terms = bool(source) and _are_terms(ours, foreign, source)
     problems = (
         *_whole_text_problems(text, language, source, weighed, len(ours), are_terms=terms),
-        *_variant_problems(text, ours, language, source),
+        *(_variant_problems(text, ours, language, source) if "Hani" in accepted else ()),
         *islice(_foreign_spans(text, foreign, share, source), _MOST_PLACES),
-        *islice(_mixed_words(text, accepted), _MOST_PLACES),
+        *islice(_mixed_words(plain) if _may_be_mixed(accepted, runs) else (), _MOST_PLACES),
         *islice(_broken_characters(text, source), _MOST_PLACES),
     )
     return ScriptCheck(state=_state(share, problems), share=share, problems=problems)
@@ -79,18 +82,22 @@ def _state(share: float | None, problems: Collection[Finding]) -> ScriptState:
     return "warn" if share < PASSING_SHARE or problems else "pass"
 
 
-def _sorted_letters(text: str, accepted: set[str], source: str) -> tuple[str, list[Word]]:
-    """Return the letters of accepted scripts, and the runs of letters of others that are not names of the source."""
-    plain, names, scripts = running_text(text), _names(source), tuple(sorted(accepted))
-    ours = "".join(_accepted_pattern(scripts).findall(plain))
-    runs = [Word(run[0], run.start()) for run in _foreign_pattern(scripts).finditer(plain)]
-    named = [word for word in words(plain) if word.text in names] if runs else []
+def _own_letters(plain: str, scripts: tuple[str, ...], *, needs_all: bool) -> str:
+    """Return the letters of accepted scripts; in a text without others, two of them say enough."""
+    two = None if needs_all else _accepted_pattern(scripts, "{2}").search(plain)
+    return two[0] if two else "".join(_accepted_pattern(scripts).findall(plain))
+
+
+def _without_names(runs: list[Word], plain: str, source: str) -> list[Word]:
+    """Return the runs of letters of another script that are not names or words of the source."""
+    names = _names(source)
+    named = [word for word in words(plain) if word.text in names]
     places = {place for name in named for place in range(name.start, name.end)}
     runs = [run for run in runs if run.start not in places and run.text not in names]
     if runs and source:
         known = {word.text.casefold() for word in words(source)}
         runs = [run for run in runs if run.text.islower() or run.text.casefold() not in known]
-    return ours, runs
+    return runs
 
 
 @lru_cache(maxsize=256)
@@ -239,11 +246,17 @@ def _is_left_over(text: str, start: int, run: Sequence[Word]) -> bool:
     return 2 * ordinary > len(run)
 
 
-def _mixed_words(text: str, accepted: set[str]) -> Iterator[Finding]:
+def _may_be_mixed(accepted: Collection[str], foreign: Collection[Word]) -> bool:
+    """Say whether a text may have letters of several alphabets."""
+    alphabets = len(_ALPHABETS.intersection(accepted))
+    return alphabets > 1 or (alphabets == 1 and len(foreign) > 0)
+
+
+def _mixed_words(plain: str) -> Iterator[Finding]:
     """Find words made of letters of several scripts: one Cyrillic letter among Latin ones looks right and is not."""
-    if not accepted & _ALPHABETS or len(_alphabets_in(running_text(text))) < 2:
+    if plain.isascii() or len(_alphabets_in(plain)) < 2:
         return
-    for word in words(running_text(text)):
+    for word in words(plain):
         if not word.text.isascii():
             found = _alphabets_in(word.text)
             if len(found) > 1:
@@ -282,10 +295,10 @@ def is_blank(text: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _accepted_pattern(scripts: tuple[str, ...]) -> Any:
+def _accepted_pattern(scripts: tuple[str, ...], count: str = "+") -> Any:
     import regex  # here, because it takes a while to load and most commands do without
 
-    return regex.compile(rf"[\p{{L}}&&[{_classes(scripts)}]]+", regex.V1)
+    return regex.compile(rf"[\p{{L}}&&[{_classes(scripts)}]]{count}", regex.V1)
 
 
 @lru_cache(maxsize=256)

@@ -1,17 +1,18 @@
-"""The command `polyjudge`: this module finds the command's own module and turns errors into exit codes."""
+"""The command `polyjudge`: find the command's own module, explain wrong words, and turn errors into exit codes."""
 
 import argparse
 import gc
 import io
 import os
+import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TextIO
+from typing import NoReturn, TextIO, cast
 
 from polyjudge.errors import (
     CacheWarning,
@@ -20,10 +21,10 @@ from polyjudge.errors import (
     MissingColumnError,
     PolyjudgeError,
     UnsharedRepliesError,
+    suggestion,
 )
 
 from .output import import_command, silence_stdout
-from .usage import CommandParser, actions_of, asks_for_help, refuse_unknown, refuse_unknown_name, subparser_of
 
 COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is used
@@ -75,6 +76,7 @@ ACTIONS = {
     "calibrate": {
         "perturb": "measure whether a judge notices perturbed texts",
         "agreement": "measure how far a judge agrees with people, or with another judge",
+        "consensus": "combine the error spans of several judges, by weights learnt from people",
         "bias": "measure how order, length, format, language and pleas move a judge",
         "correct": "estimate people's scores from many judged items and few labels",
         "card": "show a judge's trust card",
@@ -89,10 +91,13 @@ Examples:
 
 Exit codes: 0 done, 1 the judged texts failed, 2 wrong usage or input,
 3 the judge could not do its work, 130 interrupted."""
+_LACKS = re.compile(r"^(?:the following arguments are required|one of the arguments)")
+_NAMED = re.compile(r"^argument ([^\s:]+): (?:(?=must )|())")
 _WITHOUT_PROGRESS = {
     "compare",
     "rank",
     "calibrate agreement",
+    "calibrate consensus",
     "calibrate correct",
     *(f"cache {action}" for action in ("stats", "prune", "export", "import", "verify")),
 }
@@ -140,9 +145,20 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+class _CommandParser(argparse.ArgumentParser):
+    """A parser whose errors are one line; where something is missing, the usage comes first."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and exit with code 2."""
+        if _LACKS.match(message):
+            self.print_usage(sys.stderr)
+        named = _NAMED.sub(lambda found: f"{found[1]} " if found[2] is None else f"{found[1]}: ", message)
+        self.exit(2, f"{self.prog}: {_harmless(named)}\n")
+
+
 def build_parser(command: str = "", *, with_examples: bool = True) -> argparse.ArgumentParser:
     """Return the parser with the options of `command`; the other commands have only their names."""
-    parser = CommandParser(
+    parser = _CommandParser(
         prog="polyjudge",
         description="Judge what language models write, in any language, with judges that have themselves been checked.",
         epilog=_EPILOG,
@@ -182,16 +198,17 @@ def _add_actions(parser: argparse.ArgumentParser, command: str) -> None:
 
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
-    is_help = asks_for_help(given)
+    # argparse also accepts shortened forms of --help
+    is_help = any(word == "-h" or (len(word) > len("--") and "--help".startswith(word)) for word in given)
     parser = build_parser(command, with_examples=is_help)
     if command:
-        refuse_unknown_name(parser, command, COMMANDS, what="command")
+        _refuse_unknown_name(parser, command, COMMANDS, what="command")
     print_settings: Callable[[], None] = _print_nothing
     if command in COMMANDS:
         if command == "transcript":
             given = _module("transcript_judge").prepared(given)
-        own = subparser_of(parser, command)
-        refuse_unknown(own, command, given)
+        own = actions_of(parser)[command]
+        _refuse_unknown(own, command, given)
         if not is_help and command != "trust":
             print_settings = _apply_settings(own, command, given)
     options = parser.parse_args(given)
@@ -209,6 +226,39 @@ def _run(given: list[str]) -> int:
         return module.run(options)
     with _module("progress").Heartbeat(lambda: f"{work} is still working"):
         return module.run(options)
+
+
+def _refuse_unknown(parser: argparse.ArgumentParser, command: str, given: Sequence[str]) -> None:
+    """End with an error for an unknown action, and for options that the command or action does not have."""
+    rest, actions = list(given[given.index(command) + 1 :]), actions_of(parser)
+    if actions:
+        action = next((word for word in rest if not word.startswith("-")), "")
+        if not action:
+            return
+        _refuse_unknown_name(parser, action, actions, what="action")
+        parser, rest = actions[action], rest[rest.index(action) + 1 :]
+    known = [name for option in parser._actions for name in option.option_strings]  # pyright: ignore[reportPrivateUsage]
+    for word in rest:  # argparse would first ask for what is missing
+        if word == "--":
+            return
+        name = word.partition("=")[0]
+        if name.startswith("--") and not any(option.startswith(name) for option in known):
+            hint = suggestion(name, known, "{}") or f" See: {parser.prog} --help"
+            parser.error(f"unknown option {name}.{hint}")
+
+
+def _refuse_unknown_name(parser: argparse.ArgumentParser, name: str, known: Collection[str], *, what: str) -> None:
+    """End with an error for a command or action that does not exist."""
+    if name not in known:
+        parser.error(f"unknown {what} {name!r}.{suggestion(name, known)} Available: {', '.join(known)}.")
+
+
+def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of the commands or actions below this one, which argparse does not expose."""
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
+        if isinstance(action.choices, dict):
+            return cast(dict[str, argparse.ArgumentParser], action.choices)
+    return {}
 
 
 def _refuse_unusable(options: argparse.Namespace) -> None:
@@ -241,7 +291,7 @@ def _parsers(command: str, parser: argparse.ArgumentParser) -> Iterator[argparse
     yield from actions_of(parser).values() or [parser]
     for other in COMMANDS:
         if other != command:
-            own = subparser_of(build_parser(other, with_examples=False), other)
+            own = actions_of(build_parser(other, with_examples=False))[other]
             yield from actions_of(own).values() or [own]
 
 

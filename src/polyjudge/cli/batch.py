@@ -52,7 +52,13 @@ def _status(options: argparse.Namespace) -> int:
         print(json.dumps([{**_row(job), **answers[job.intent.tag]} for job in wanted], indent=2))
         return code
     header = ("Provider", "Model", "Id", "Current state", "Done", "Submitted")
-    _show(header, [_status_row(job, answers[job.intent.tag]) for job in wanted])
+    rows: list[list[str]] = []
+    for job in wanted:
+        answer = answers[job.intent.tag]
+        done = str(min(answer["done"], len(job.keys))) if answer.get("asked") else "?"
+        intent, of_all = job.intent, f"{done}/{len(job.keys)}"
+        rows.append([intent.provider, intent.model, job.id, answer["said"], of_all, intent.created_at])
+    _show(header, rows)
     return code
 
 
@@ -112,11 +118,6 @@ def _row(job: BatchJob) -> dict[str, Any]:
     }
 
 
-def _status_row(job: BatchJob, answer: dict[str, Any]) -> list[str]:
-    done = f"{min(answer['done'], len(job.keys))}/{len(job.keys)}" if answer.get("asked") else f"?/{len(job.keys)}"
-    return [job.intent.provider, job.intent.model, job.id, answer["said"], done, job.intent.created_at]
-
-
 def _show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     if rows:
         print_table(header, rows)
@@ -152,8 +153,8 @@ async def _ask_one(job: BatchJob, ask: Ask) -> dict[str, Any]:
     intent = job.intent
     if not job.id:
         return {"said": job.state_label, "done": 0}
-    if origin_of(intent.provider).base_url != intent.base_url:
-        raise _OtherAddressError(f"it was submitted to {intent.base_url}, which is not the address in use")
+    if (in_use := origin_of(intent.provider).base_url) != intent.base_url:
+        raise _OtherAddressError(f"it was submitted to {intent.base_url}, which is not the address in use, {in_use}")
     client = open_batch_client(ModelName(intent.provider, intent.model))
     try:
         return await ask(client, job.id)

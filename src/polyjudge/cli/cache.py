@@ -8,8 +8,9 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from polyjudge.cache.address import is_url, shown
+from polyjudge.cache.address import shown
 from polyjudge.cache.maintenance import export_entries, import_entries, prune, statistics_of, verify
+from polyjudge.cache.protocol import is_url
 from polyjudge.clock import timestamp
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import write_atomically

@@ -5,22 +5,19 @@ import re
 import sys
 from pathlib import Path
 
-from polyjudge.calibration.agreement import AgreementOptions
-from polyjudge.calibration.agreement_result import AgreementResult, measure_agreement
+from polyjudge.calibration.agreement import AgreementOptions, AgreementResult, Span, measure_agreement
 from polyjudge.calibration.cards import with_agreement
 from polyjudge.calibration.matching import Combination, match, once_per_item, usual_combination
-from polyjudge.calibration.scales import Span
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files.json_lines import readable_json
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.reports.agreement import agreement_blocks, agreement_json
 from polyjudge.reports.blocks import BLOCK_FORMATS
 
-from .calibrating import add_to_card, check_card
+from .calibrating import add_to_card, check_card, write_figures
 from .options import Several, add_force_option, at_least, check_output, whole
-from .output import print_warning, write_pieces
+from .output import print_warning
 from .rating_sides import (
     Sides,
     add_rating_options,
@@ -30,6 +27,7 @@ from .rating_sides import (
     read_sides,
     report_unmatched,
 )
+from .span_sides import are_spans, compare_spans
 
 _MANY = 10
 _SPAN = re.compile(r"(-?[\d.]+)(?:\.\.|,|:)(-?[\d.]+)")
@@ -53,6 +51,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     scale = "scale of the {}, such as {}, to map the labels onto the judge's scale"
     add("--score-scale", type=_span, metavar="LOW..HIGH", help=scale.format("judge", "1..5"))
     add("--label-scale", type=_span, metavar="LOW..HIGH", help=scale.format("labels", "0..100"))
+    spans = "compare error spans, not scores; default where rows have spans and no scores"
+    add("--spans", action="store_true", help=spans)
+    people = "annotators in RESULTS whose spans are those of people; default: names such as human/1"
+    add("--people", default="", metavar="NAME,…", help=people)
     by = "also compare the items with each value of this column; default: category"
     add("--by", default="", metavar="COLUMN", help=by)
     cluster = "column of items that belong together; default: cluster or document, else each item by itself"
@@ -74,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("Give either --labels of people, or --against another judge.")
     inputs = [*options.results, *options.labels, *options.against, options.card]
     check_output(options.output, inputs, force=options.force)
+    if are_spans(options):
+        return compare_spans(options)
     sides = read_sides(options, options.against)
     judged = once_per_item(sides.judged.ratings) if sides.column else sides.judged.ratings
     how: Combination = options.annotators or usual_combination(sides.others.ratings)
@@ -94,7 +98,8 @@ def run(options: argparse.Namespace) -> int:
     )
     result = measure_agreement(judged, matched, how, wanted, _scales(options))
     _warn(result, sides)
-    _write(options, result)
+    blocks = agreement_blocks(result, language_table(), people=not options.against)
+    write_figures(options, agreement_json(result), blocks)
     if not options.against:
         _add_to_card(options, sides.judged.judges, result)
     return 0
@@ -130,15 +135,6 @@ def _warn(result: AgreementResult, sides: Sides) -> None:
         )
     if len(pairs) >= _MANY and len({pair.judge for pair in pairs}) > 2 and all(p.judge == p.people for p in pairs):
         print_warning(f"every label in {sides.paths[0]} equals the judge's score. Are they the same column?")
-
-
-def _write(options: argparse.Namespace, result: AgreementResult) -> None:
-    people = not options.against
-    if options.format == "json":
-        pieces = iter([readable_json(agreement_json(result), indent=1) + "\n"])
-    else:
-        pieces = BLOCK_FORMATS[options.format](agreement_blocks(result, language_table(), people=people))
-    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
 
 
 def _add_to_card(options: argparse.Namespace, judges: list[JudgeIdentity], result: AgreementResult) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -14,11 +14,9 @@ from polyjudge.calibration.measurement import text_context
 from polyjudge.calibration.probes import EFFECTS, Probe, ProbeJudge, ProbeOptions, plan_probes
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, label_column, read_ratings
-from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import Effect, JudgeIdentity
@@ -31,16 +29,18 @@ from polyjudge.rubrics.loading import load_rubric, rubric_names
 
 from .calibrating import (
     Questioning,
+    add_question_options,
     add_text_options,
     add_to_card,
     check_card,
     questions,
     reference_texts,
     refuse_many_calls,
+    write_figures,
 )
+from .check_options import checks_of_judge
 from .environment import load_environment
-from .options import add_batch_option, add_judging_options, at_least, check_output, judge_names
-from .output import write_pieces
+from .options import at_least, check_output, judge_names
 from .tables import table_options_of
 
 _REPEATS = 3
@@ -57,14 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--scores", type=Path, metavar="FILE", help=scores)
     add("--labels", type=Path, metavar="FILE", help="people's labels of the same texts, with the column system")
     add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, spread over the languages")
-    card = "trust card to add the result to; default: the judge's own in .polyjudge/cards"
-    add("--card", type=Path, metavar="FILE", help=card)
-    answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
-    add("--answers", type=Path, metavar="FILE", help=answers)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="output format; default: %(default)s")
-    add_judging_options(parser, default_judge="opus")
-    add_batch_option(add)
+    add_question_options(parser, formats=[*BLOCK_FORMATS, "json"])
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,9 +66,8 @@ def run(options: argparse.Namespace) -> int:
     rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
     if bool(options.scores) != bool(options.labels):
         raise ConfigError("--scores and --labels must be given together.")
-    if not judges:
-        OfflineJudge(rubric)  # refuses a rubric that it cannot judge by
-    judge, wanted = identity_of_models(judges, rubric), _probe_options(options)
+    checks = checks_of_judge(options, judges, rubric)
+    judge, wanted = identity_of_models(judges, rubric, checks=checks), _probe_options(options)
     check_card(options, judge)
     check_output(options.answers, [options.scores, options.labels], kind=FileKind.SCORES, force=options.force)
     effects = _family(options, judge, rubric)
@@ -86,8 +78,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("No questions to ask. Give a larger --budget, or other --effects.")
     print(f"polyjudge: {questions(len(probes), len(judges))}", file=sys.stderr)
     refuse_many_calls(options, len(probes) * len(judges))
-    questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias")
-    answers = questioning.run(ProbeJudge(probes, rubric, judges))
+    questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias", checks)
+    answers = questioning.run(ProbeJudge(probes, rubric, judges, checks=checks))
     if isinstance(answers, int):
         return answers
     judge = replace(judge, model_answered=answers.model_answered if compares else "")
@@ -95,7 +87,8 @@ def run(options: argparse.Namespace) -> int:
     at = utc_now()
     about = {"kind": "bias", "at": at, "effects": list(effects)}
     place = add_to_card(options, judge, lambda card: with_effects(card, effects, about), at=at)
-    _show(options, effects)
+    found = {**own_fields(), **{name: to_json(effect) for name, effect in effects.items()}}
+    write_figures(options, found, effect_blocks(effects))
     print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)
     return 0
 
@@ -145,7 +138,8 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
     labelled = read_ratings(options.labels, RatingColumns(value=label_column(options.labels, table), table=table))
     family = family_of(f"{judge.provider}/{judge.model}")
     if not family:
-        print(f"polyjudge: unknown model family: {judge.provider}/{judge.model}", file=sys.stderr)
+        name = f"{judge.provider}/{judge.model}"
+        print(f"polyjudge: own_family is not measured: {name} is of no known family of models", file=sys.stderr)
         return {}
     pairs = match(judged.ratings, labelled.ratings).pairs
     values = [pair.people for pair in pairs]
@@ -157,12 +151,3 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
         if pair.system:
             gaps[family_of(pair.system) == family].append(share - (pair.people - low) / span)
     return {"own_family": own_family(gaps[True], gaps[False], family)}
-
-
-def _show(options: argparse.Namespace, effects: Mapping[str, Effect]) -> None:
-    if options.format == "json":
-        found = {**own_fields(), **{name: to_json(effect) for name, effect in effects.items()}}
-        pieces = iter([readable_json(found, indent=1) + "\n"])
-    else:
-        pieces = BLOCK_FORMATS[options.format](effect_blocks(effects))
-    write_pieces(options.output, pieces, format_name=options.format, force=options.force)

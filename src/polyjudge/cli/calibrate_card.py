@@ -16,6 +16,7 @@ from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import CARDS_FOLDER, find_card, read_card
 from polyjudge.verdicts.trust import TRUST_VERDICTS
 
+from .check_options import add_offline_options, checks_of_judge
 from .options import add_force_option, judge_names
 from .output import print_table, print_warning, write_pieces
 from .summaries import card_command
@@ -31,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=list(CARD_FORMATS), default="text", help="output format; default: %(default)s")
     add("--output", type=Path, metavar="FILE", help="file for the card; default: stdout")
     add_force_option(add)
+    add_offline_options(parser)
     add(
         "--plots", type=Path, metavar="DIR", help="folder for plots of score against severity, one SVG per perturbation"
     )
@@ -53,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
 def _card(options: argparse.Namespace) -> TrustCard:
     if options.card is not None:
         return read_card(options.card)
-    judge = identity_of_models(judge_names(options), load_rubric(options.rubric))
+    judges, rubric = judge_names(options), load_rubric(options.rubric)
+    judge = identity_of_models(judges, rubric, checks=checks_of_judge(options, judges, rubric))
     found = find_card(judge)
     if found.card is None:
         why = f"No valid trust card of {judge.provider}/{judge.model}: {found.why}"

@@ -3,21 +3,20 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
-from polyjudge.calibration.correction import Correction, correct, correct_from_elsewhere
+from polyjudge.calibration.correction import correct, correct_from_elsewhere
 from polyjudge.calibration.matching import Matched, match
 from polyjudge.errors import ConfigError
-from polyjudge.files.json_lines import readable_json
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import Ratings
 from polyjudge.languages.table import language_table
 from polyjudge.records.codec import to_json
-from polyjudge.reports.blocks import BLOCK_FORMATS, Block
+from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.calibration import correction_blocks, elsewhere_blocks
 
+from .calibrating import write_figures
 from .options import Several, add_force_option, check_output
-from .output import print_warning, write_pieces
+from .output import print_warning
 from .rating_sides import add_rating_options, are_words, pass_rule, read_side, read_sides, report_unmatched
 
 
@@ -61,13 +60,15 @@ def run(options: argparse.Namespace) -> int:
         print_warning(f"{unjudged} items have no verdict and are left out")
     if options.elsewhere:
         return _from_elsewhere(options, judged, matched, rule)
-    found = correct(judged.ratings, matched.pairs, rule)
-    what = "pass rate" if rule else "mean"
-    _write(
-        options,
-        _as_json(found, what),
-        list(correction_blocks(found.overall, found.by_language, what, language_table(), found.separate)),
-    )
+    found, what = correct(judged.ratings, matched.pairs, rule), "pass rate" if rule else "mean"
+    figures: dict[str, object] = {
+        **own_fields(),
+        "estimate": what,
+        "all": {**to_json(found.overall), "predictionPowered": to_json(found.separate)},
+        "languages": {tag or "no language": to_json(each) for tag, each in found.by_language.items()},
+    }
+    table = language_table()
+    write_figures(options, figures, correction_blocks(found.overall, found.by_language, what, table, found.separate))
     return 0
 
 
@@ -84,25 +85,12 @@ def _from_elsewhere(
             "polyjudge: no correction possible: the judge is no better than chance on the labelled items",
             file=sys.stderr,
         )
-    found = {
+    found: dict[str, object] = {
+        **own_fields(),
         "estimate": "pass rate",
         "labels": len(matched.pairs),
         "all": to_json(overall),
         "languages": {tag or "no language": to_json(each) for tag, each in languages.items()},
     }
-    _write(options, found, list(elsewhere_blocks(overall, languages, len(matched.pairs), language_table())))
+    write_figures(options, found, elsewhere_blocks(overall, languages, len(matched.pairs), language_table()))
     return 0
-
-
-def _as_json(found: Correction, what: str) -> dict[str, Any]:
-    languages = {tag or "no language": to_json(each) for tag, each in found.by_language.items()}
-    separate = {"predictionPowered": to_json(found.separate)}
-    return {"estimate": what, "all": {**to_json(found.overall), **separate}, "languages": languages}
-
-
-def _write(options: argparse.Namespace, found: dict[str, Any], blocks: list[Block]) -> None:
-    if options.format == "json":
-        pieces = iter([readable_json({**own_fields(), **found}, indent=1) + "\n"])
-    else:
-        pieces = BLOCK_FORMATS[options.format](blocks)
-    write_pieces(options.output, pieces, format_name=options.format, force=options.force)

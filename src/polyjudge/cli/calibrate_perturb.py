@@ -8,15 +8,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from polyjudge.calibration.cards import new_card, with_measurement
+from polyjudge.calibration.cards import new_card, with_measurement, with_planted
 from polyjudge.calibration.measurement import Measurement, measure_judge, share_of_scale, trial_item
 from polyjudge.calibration.perturbations import CONTROL_TYPES, PERTURBATION_TYPES
+from polyjudge.calibration.planted import measure_planted
 from polyjudge.calibration.trials import SEVERITIES, TrialOptions, TrialPlan, plan_trials
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.calibration import TrustCard
 from polyjudge.records.outcomes import Item
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
@@ -27,6 +28,7 @@ from polyjudge.runs.stack import judge_by_models
 from .calibrating import (
     Answers,
     Questioning,
+    add_question_options,
     add_text_options,
     add_to_card,
     check_card,
@@ -34,8 +36,9 @@ from .calibrating import (
     reference_texts,
     refuse_many_calls,
 )
+from .check_options import checks_of_judge
 from .environment import load_environment
-from .options import add_batch_option, add_judging_options, at_least, judge_names
+from .options import at_least, judge_names
 from .output import write_pieces
 from .progress import counted
 
@@ -51,23 +54,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     usual = ",".join(f"{each:g}" for each in SEVERITIES)
     add("--severities", metavar="S,…", help=f"severities of the perturbations, up to 1; default: {usual}")
     add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, the most informative first")
-    card = "trust card to add the result to; default: the judge's own in .polyjudge/cards"
-    add("--card", type=Path, metavar="FILE", help=card)
-    answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
-    add("--answers", type=Path, metavar="FILE", help=answers)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add("--format", choices=list(CARD_FORMATS), default="text", help="output format; default: %(default)s")
-    add_judging_options(parser, default_judge="opus")
-    add_batch_option(add)
+    add_question_options(parser, formats=list(CARD_FORMATS))
 
 
 def run(options: argparse.Namespace) -> int:
     """Perturb the texts, ask the judge, measure, and add the result to its card."""
     load_environment()
     rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
-    if not judges:
-        OfflineJudge(rubric)  # refuses a rubric that it cannot judge by
-    judge, wanted = identity_of_models(judges, rubric), trial_options(options)
+    checks = checks_of_judge(options, judges, rubric)
+    judge, wanted = identity_of_models(judges, rubric, checks=checks), trial_options(options)
     check_card(options, judge)
     plan = plan_trials(reference_texts(options), wanted, table)
     if not plan.trials:
@@ -75,15 +70,20 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"No questions to ask. {why}.")
     _announce(plan, judges, options.repeats)
     refuse_many_calls(options, len(plan.trials) * len(judges) * options.repeats)
-    questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb")
-    answers = questioning.run(judge_by_models(rubric, judges), repeats=options.repeats)
+    questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb", checks)
+    answers = questioning.run(judge_by_models(rubric, judges, checks=checks), repeats=options.repeats)
     if isinstance(answers, int):
         return answers
     measured = measurement(plan, answers, rubric, wanted)
     judge = replace(judge, model_answered=answers.model_answered if len(judges) == 1 else "")
     at, about = utc_now(), run_notes(measured, questioning.rows_file)
-    place = add_to_card(options, judge, lambda card: with_measurement(card, measured, about), at=at)
-    shown = with_measurement(new_card(None, judge, at=at), measured, about)
+    planted = measure_planted(plan, answers.outcomes) if rubric.spans is not None else {}
+
+    def changed(card: TrustCard) -> TrustCard:
+        return with_planted(with_measurement(card, measured, about), planted)
+
+    place = add_to_card(options, judge, changed, at=at)
+    shown = changed(new_card(None, judge, at=at))
     pieces = CARD_FORMATS[options.format](shown, table)
     write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)

@@ -3,34 +3,52 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polyjudge.calibration.cards import new_card
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.folder_trust import private_path
 from polyjudge.formats.reference_texts import TextSource, sample_texts
 from polyjudge.judges.base import ItemJudge
-from polyjudge.judges.offline import can_judge_offline
-from polyjudge.languages.filters import LanguageMatcher
+from polyjudge.judges.offline import can_judge_offline, offline_model
+from polyjudge.languages.table import LanguageMatcher
 from polyjudge.records.calibration import JudgeIdentity, ReferenceText, TrustCard
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
+from polyjudge.reports.blocks import BLOCK_FORMATS, Block
 from polyjudge.rubrics.prompts import rubric_fingerprint
 from polyjudge.runs.run import Run
 from polyjudge.store.trust_cards import card_path, expiry, read_card, update_card, write_card
 from polyjudge.text.display import one_line
 
-from .options import Several, add_force_option, at_least, check_output, filters_of, refuse_batch, run_options, whole
-from .output import warn_of_skipped
+from .check_options import add_offline_options
+from .options import (
+    Several,
+    add_batch_option,
+    add_force_option,
+    add_judging_options,
+    at_least,
+    check_output,
+    filters_of,
+    refuse_batch,
+    run_options,
+    whole,
+)
+from .output import warn_of_skipped, write_pieces
 from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 from .tables import add_table_options, input_of, table_options_of
+
+if TYPE_CHECKING:
+    from polyjudge.checks.policy import CheckPolicy
 
 _MANY_CALLS = 5_000
 _RUNS_FOLDER = "calibration"
@@ -50,6 +68,20 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
     add("--texts-per-language", type=at_least(1), default=per_language, metavar="N", help=most)
     add("--seed", type=whole, default=0, metavar="N", help="seed of sampling and perturbation; default: 0")
     add_table_options(parser.add_argument_group("table").add_argument)
+
+
+def add_question_options(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
+    """Add the options of the card, the answers, the report, the judge and its calls."""
+    add = parser.add_argument
+    card = "trust card to add the result to; default: the judge's own in .polyjudge/cards"
+    add("--card", type=Path, metavar="FILE", help=card)
+    answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
+    add("--answers", type=Path, metavar="FILE", help=answers)
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
+    add("--format", choices=formats, default="text", help="output format; default: %(default)s")
+    add_offline_options(parser)
+    add_judging_options(parser, default_judge="opus")
+    add_batch_option(add)
 
 
 def reference_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
@@ -120,6 +152,15 @@ def add_to_card(
     return place
 
 
+def write_figures(options: argparse.Namespace, found: Mapping[str, object], blocks: Iterable[Block]) -> None:
+    """Write a report: all figures as JSON, or the blocks in another format."""
+    if options.format == "json":
+        pieces = iter([readable_json(found, indent=1) + "\n"])
+    else:
+        pieces = BLOCK_FORMATS[options.format](blocks)
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
+
+
 @dataclass(slots=True)
 class Answers:
     """The outcomes of a run of questions."""
@@ -149,7 +190,9 @@ def _light(outcome: RunOutcome) -> Outcome:
     if isinstance(outcome, Failure):
         return Failure(outcome.reason, outcome.kind)
     assert isinstance(outcome, JudgeResult)
-    return JudgeResult(outcome.score, "", outcome.subscores, verdict=outcome.verdict, flags=outcome.flags)
+    return JudgeResult(
+        outcome.score, "", outcome.subscores, verdict=outcome.verdict, flags=outcome.flags, spans=outcome.spans
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +204,8 @@ class Questioning:
     judges: Sequence[ModelName]
     items: Sequence[Item]
     doing: str
+    checks: "CheckPolicy | None" = None
+    """What the project wants of the checks, for the judge `offline`."""
 
     @property
     def rows_file(self) -> Path:
@@ -172,7 +217,7 @@ class Questioning:
     def fingerprint(self) -> str:
         """The fingerprint in the names of the answers file, and of unfinished files of earlier versions."""
         asked = fingerprint([[item.id, item.candidate, dict(item.context)] for item in self.items], 16)
-        judges = list(map(str, self.judges)) or ["offline"]
+        judges = list(map(str, self.judges)) or [f"offline/{offline_model(self.checks)}"]
         how = [judges, self.options.repeats, self.options.refresh]
         return fingerprint([asked, rubric_fingerprint(self.rubric), how], 12)
 

@@ -1,15 +1,26 @@
 """The options of the commands that run checks: which of them, and which findings are accepted.
 
-Most runs of `score` run none, so this module imports none; `checking` reads the options.
+Most runs of a judge run none, so this module imports none; `checking` reads the options.
 """
 
 import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polyjudge.errors import ConfigError
 from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import ACCEPTED_FILE, PROJECT_FILE
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
+from polyjudge.text.display import harmless
+
+if TYPE_CHECKING:
+    from polyjudge.checks.policy import CheckPolicy
+
+_OTHER_JUDGE = "needs --judge offline: other judges run no checks."
 
 
 def add_check_options(add: Callable[..., object], *, with_names: bool = True, of_messages: bool = False) -> None:
@@ -30,7 +41,39 @@ def add_check_options(add: Callable[..., object], *, with_names: bool = True, of
     add("--accepted", type=Path, metavar="FILE", help=accepted)
 
 
-def refuse_check_options(options: argparse.Namespace, why: str) -> None:
+def add_offline_options(parser: argparse.ArgumentParser) -> None:
+    """Add the same options to a command with a judge, which may be `offline`."""
+    add_check_options(parser.add_argument_group("checks of the judge 'offline'").add_argument, with_names=False)
+
+
+def checks_of_judge(
+    options: argparse.Namespace, judges: Sequence[ModelName], rubric: Rubric, why: str = _OTHER_JUDGE
+) -> "CheckPolicy | None":
+    """Return what the project wants of the checks for the judge `offline`, and print its name; None for other judges.
+
+    Refuse the options with other judges, saying why, and a rubric that the checks cannot judge by.
+    """
+    if judges:
+        _refuse_check_options(options, why)
+        return None
+    from .checking import policy_of  # here, because most runs have a model
+
+    policy = policy_of(options)
+    _print_judge(OfflineJudge(rubric, policy=policy))
+    return policy
+
+
+def _print_judge(judge: OfflineJudge) -> None:
+    """Print the name of a judge whose checks are not all at their own severity: its scores are of another judge."""
+    if judge.policy.changes_nothing:
+        return
+    count, path = len(judge.policy.accepted), judge.policy.accepted.path
+    accepted = f", {count} accepted {'finding' if count == 1 else 'findings'} in {path}" if count else ""
+    message = f"the judge is offline/{judge.model}: not all checks, or with other severities{accepted}"
+    print(f"polyjudge: {harmless(message)}", file=sys.stderr)
+
+
+def _refuse_check_options(options: argparse.Namespace, why: str) -> None:
     """Refuse the options that choose checks where none are run; the project file may set them for other commands."""
     given = {"checks": options.checks, "skip-checks": options.skip_checks, "accepted": options.accepted}
     if not any(given.values()):

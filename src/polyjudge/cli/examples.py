@@ -57,7 +57,11 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "calibrate agreement": (
         "judged.jsonl --labels labels.csv",
-        "pair-verdicts.json --labels pair-labels.json",
+        "spans.jsonl --people human/1,human/2",
+    ),
+    "calibrate consensus": (
+        "spans.jsonl --save consensus.json --spans combined.jsonl",
+        "spans.jsonl --at-least 2 --spans voted.jsonl",
     ),
     "calibrate bias": (
         "--judge openai/gpt-5-mini --budget 200",

@@ -6,15 +6,14 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypedDict
 
-from polyjudge.batches.client import need_batches
-from polyjudge.batches.journal import BatchJournal
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, PolyjudgeError, UnknownNameError
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
-from polyjudge.judges.plugin import is_judge_plugin, judge_plugin_name
+from polyjudge.folder_trust import BATCHES_FOLDER, private_path
+from polyjudge.judges.plugin import judge_plugin_name
 from polyjudge.providers.models import model_table, parse_price, resolve_model
-from polyjudge.providers.registry import is_provider, provider_names
+from polyjudge.providers.registry import is_judge_plugin, is_provider, provider_names
 from polyjudge.providers.services import address_of, is_own_server, services
 from polyjudge.records.requests import ModelName
 from polyjudge.records.runs import ROWS_IN_SHARD, Limits
@@ -314,10 +313,13 @@ def add_batch_option(add: Callable[..., object]) -> None:
 def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> None:
     """Refuse options that batches do not support; without `--batch`, warn of unfinished batches."""
     if not options.batch:
-        _warn_of_batches(judges)
+        if private_path(BATCHES_FOLDER).is_dir():
+            _warn_of_batches(judges)
         return
     if not judges:
         raise ConfigError("The judge 'offline' makes no calls. Leave out --batch.")
+    from polyjudge.batches.client import need_batches  # here, because most runs need none of it
+
     for name in judges:
         need_batches(name)
     if options.cache == "none":
@@ -328,6 +330,8 @@ def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> No
 
 def _warn_of_batches(judges: Sequence[ModelName]) -> None:
     """Warn that a run without `--batch` does not use the unfinished batches of its judges."""
+    from polyjudge.batches.journal import BatchJournal  # here, because most folders have no batches
+
     asked = {(name.provider, name.model, address_of(name.provider)) for name in judges}
     for job in BatchJournal().readable_jobs([]):
         intent = job.intent

@@ -41,13 +41,13 @@ class _Exported:
         self._exporter.shutdown()
 
 
-def send_events(rows: Iterable[RunRow], exporter: Any = None) -> int:
+def send_events(rows: Iterable[RunRow]) -> int:
     """Send the events of rows over OTLP, and return their number; OTEL_… variables say where and how."""
     logs = require("opentelemetry.sdk._logs", feature=_FEATURE, extra="otel")
     exporting = require("opentelemetry.sdk._logs.export", feature=_FEATURE, extra="otel")
     resources = require("opentelemetry.sdk.resources", feature=_FEATURE, extra="otel")
     otlp = require("opentelemetry.exporter.otlp.proto.http._log_exporter", feature=_FEATURE, extra="otel")
-    exported = _Exported(exporter or otlp.OTLPLogExporter(), exporting.LogRecordExportResult.SUCCESS)
+    exported = _Exported(otlp.OTLPLogExporter(), exporting.LogRecordExportResult.SUCCESS)
     own = {} if os.environ.get(_SERVICE) else {"service.name": "polyjudge"}
     provider = logs.LoggerProvider(resource=resources.Resource.create(own), shutdown_on_exit=False)
     provider.add_log_record_processor(exported)

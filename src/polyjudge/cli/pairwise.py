@@ -13,8 +13,8 @@ from polyjudge.formats.row_files import KnownColumns
 from polyjudge.judges.jury import Jury
 from polyjudge.judges.pair_items import PairJudge
 from polyjudge.judges.pairwise import PairwiseJudge
-from polyjudge.judges.plugin import is_judge_plugin
 from polyjudge.languages.table import language_table
+from polyjudge.providers.registry import is_judge_plugin
 from polyjudge.records.ranking import RankingOptions
 from polyjudge.records.requests import ModelName
 from polyjudge.reports.blocks import BLOCK_FORMATS

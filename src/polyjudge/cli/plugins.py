@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 
 from polyjudge.calibration.perturbations import CONTROL_TYPES, PERTURBATION_TYPES
-from polyjudge.judges.plugin import OFFLINE
 from polyjudge.plugins import GROUPS, PLUGINS, Group
 from polyjudge.providers.registry import PROVIDERS
+from polyjudge.verdicts.items import OFFLINE
 
 from .output import print_table
 

@@ -63,7 +63,7 @@ def _show(findings: Sequence[AuditFinding], cases: int) -> None:
 
 
 def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -> tuple[list[AuditFinding], int]:
-    """Return the cases that fail by a judge, and the exit code."""
+    """Return the cases whose expected output a judge fails, and the exit code."""
     options.batch = options.force = False
     rubric = load_rubric("translation")
     fixtures = {each.case_id: each for each in file.fixtures if each.suite == "translation"}
@@ -87,7 +87,7 @@ def _item(fixture: Fixture, table: LanguageTable) -> Item:
 
 @dataclass(slots=True)
 class _Doubts:
-    """Collects the cases whose expected output fails by a judge."""
+    """Collects the cases whose expected output a judge fails."""
 
     rubric: Rubric
     fixtures: Mapping[str, Fixture]
@@ -99,7 +99,7 @@ class _Doubts:
         self.judged += 1
         if item_status(outcome, (), self.rubric) == "FAIL" and isinstance(outcome, JudgeResult):
             fixture = self.fixtures[item.id]
-            message = f"expected output fails by the judge: {outcome.reason}"
+            message = f"the judge fails the expected output: {outcome.reason}"
             self.findings.append(AuditFinding(item.id, "doubted", message, fixture.path, fixture.line))
 
 

@@ -11,7 +11,7 @@ from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingK
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.kinds import FileKind
 from polyjudge.formats.fixtures import FixtureFile, read_fixtures
-from polyjudge.records.sessions import CaseResult, Fixture, Recorded
+from polyjudge.records.sessions import CaseResult, Recorded
 from polyjudge.suites.fixtures import captured_text
 from polyjudge.suites.regression import run_cases
 from polyjudge.text.display import harmless, one_line
@@ -91,7 +91,10 @@ def _write(options: argparse.Namespace, inputs: FixtureFile, results: list[CaseR
 
 def _is_confirmed(options: argparse.Namespace, outputs: dict[str, str]) -> bool:
     """Print what would change, and ask whether to write it."""
-    before = {each.case_id: each.expected_output for each in _existing(options.output)}
+    try:
+        before = {each.case_id: each.expected_output for each in read_fixtures(options.output).fixtures}
+    except DataError as error:
+        raise DataError(f"The expected outputs cannot be compared: {error}") from None
     changed = {name: output for name, output in outputs.items() if before.get(name) != output}
     for name, output in changed.items():
         print(f"[{'CHANGE' if name in before else 'NEW'}] {harmless(name)}")
@@ -106,10 +109,3 @@ def _is_confirmed(options: argparse.Namespace, outputs: dict[str, str]) -> bool:
         raise ConfigError("Cannot ask for confirmation without a terminal. Give --yes to write the changes.")
     print("Write them? [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
-
-
-def _existing(path: Path) -> tuple[Fixture, ...]:
-    try:
-        return read_fixtures(path).fixtures
-    except DataError as error:
-        raise DataError(f"The expected outputs cannot be compared: {error}") from None

@@ -10,8 +10,8 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
 from polyjudge.formats.row_files import column_map, spooled
 from polyjudge.languages.table import language_table
-from polyjudge.reports.run_formats import RUN_FORMATS
 from polyjudge.reports.run_kinds import is_translation
+from polyjudge.reports.run_page import RUN_FORMATS
 from polyjudge.reports.run_rows import RunRows
 from polyjudge.reports.runs import RunReport, Selection
 from polyjudge.reports.translation import Report

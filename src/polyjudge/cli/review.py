@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
-from polyjudge.judges.plugin import is_judge_plugin
 from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.providers.registry import is_judge_plugin
 from polyjudge.records.messages import Review
 from polyjudge.records.requests import ModelName
 from polyjudge.review.baseline import write_accepted

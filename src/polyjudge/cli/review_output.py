@@ -42,10 +42,11 @@ def stored_review(options: argparse.Namespace) -> Review:
     """Read the review that is to be rendered, and refuse options that say what to review."""
     if options.paths:
         raise ConfigError("--from renders a stored review and takes no PATH. Leave one of them out.")
-    general = read_toml(PROJECT_FILE) if PROJECT_FILE.is_file() else {}
+    project = read_toml(PROJECT_FILE) if PROJECT_FILE.is_file() else {}
+    settings = {*project, *project.get("review", {})}  # a project sets them for reviews, which this is not
     for name in _OF_REVIEWING:
         value, option = getattr(options, name), name.replace("_", "-")
-        if value and option not in general:
+        if value and option not in settings:
             raise ConfigError(f"--from renders a stored review; --{option} would need a new one. Leave it out.")
     review = read_review(options.stored)
     return replace(review, fail_on=options.fail_on) if options.fail_on is not None else review

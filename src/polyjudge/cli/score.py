@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.json_lines import row_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.formats.row_files import KnownColumns, spooled
-from polyjudge.judges.offline import OfflineJudge, can_judge_offline
-from polyjudge.judges.rubric import RubricJudge, identity_of_models
+from polyjudge.judges.offline import can_judge_offline
+from polyjudge.judges.rubric import identity_of_models
+from polyjudge.providers.models import resolve_model
+from polyjudge.providers.registry import provider_entry
 from polyjudge.records.outcomes import Item, RunOutcome, item_row
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import ROWS_IN_SHARD, FailUnder, RayEngine
 from polyjudge.rubrics.loading import load_rubric, rubric_names
+from polyjudge.rubrics.prompts import render_prompt
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import judge_by_models
 from polyjudge.store.trust_cards import trust_in
@@ -26,7 +31,7 @@ from polyjudge.text.display import harmless
 from polyjudge.verdicts.score_gate import parse_fail_under, score_gate
 from polyjudge.verdicts.score_gate import refuse_unfit as refuse_unfit_gate
 
-from .check_options import add_check_options, refuse_check_options
+from .check_options import add_offline_options, checks_of_judge
 from .environment import load_environment
 from .options import (
     Several,
@@ -74,6 +79,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=["text", "json", "github"], default="text", help=summary)
     least = "exit 1 if the mean score, the pass rate, or either in any language is below X; may be repeated"
     add("--fail-under", action=Several, default=[], metavar="mean:X|pass:X|language:X", help=least)
+    second = "second judge that confirms or rejects each error span; for rubrics of spans, such as mqm"
+    add("--verifier", metavar="NAME[/MODEL]", help=second)
     seen = "columns that the judge sees; default: language,source,reference,context"
     add("--context", metavar="COLUMN,…", help=seen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
@@ -85,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--retry-failures", action="store_true", help="judge only the failed items of --output again")
     add("--show-prompt", metavar="ID", help="print the prompt of one item, and stop")
     add_table_options(parser.add_argument_group("table").add_argument)
-    add_check_options(parser.add_argument_group("checks of the judge 'offline'").add_argument, with_names=False)
+    add_offline_options(parser)
     add_judging_options(parser, default_judge="opus")
     add_engine_options(parser.add_argument_group("engine").add_argument)
     add_batch_option(add)
@@ -110,21 +117,15 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     _refuse_clashes(options)
     rules = [rule for given in options.fail_under for rule in given.split(",")]
     required = parse_fail_under(rules) if rules else None
-    rubric, judges = load_rubric(options.rubric), judge_names(options)
+    rubric = _with_verifier(load_rubric(options.rubric), options.verifier)
+    judges, filters = judge_names(options), filters_of(options.filter)
     in_shards = options.engine == "ray" and not options.dry_run
     refuse_without_ray(options)
     if in_shards:
         refuse_unfit(options, asks=bool(judges))
-    checks = None
-    if judges:
-        refuse_check_options(options, "needs --judge offline: other judges run no checks.")
-    else:
-        from .checking import policy_of  # here, because most runs have a model
-
-        checks = policy_of(options)
-        _print_judge(OfflineJudge(rubric, policy=checks))  # refuses a rubric, before anything is written
+    checks = checks_of_judge(options, judges, rubric)
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
-    filters, table, known = filters_of(options.filter), table_options_of(options), KnownColumns()
+    table, known = table_options_of(options), KnownColumns()
     items = spooled(options.items) if in_shards else input_of(options.items, table, known=known)
     source = ItemSource(items, context, filters, options.limit, table=table, known=known)
     _warn_of_language(rubric, judges, context)
@@ -160,18 +161,8 @@ def run(options: argparse.Namespace) -> int:
         return _explain_skip(error, job)
     if not options.dry_run and options.format == "text":
         to = sys.stdout if options.output is not None else sys.stderr
-        print_trust(trust, plan.languages, options, to, checks=job.checks)
+        print_trust(trust, plan.languages, options, to)
     return code
-
-
-def _print_judge(judge: OfflineJudge) -> None:
-    """Print the name of a judge whose checks are not all at their own severity: its scores are of another judge."""
-    if judge.policy.changes_nothing:
-        return
-    count, path = len(judge.policy.accepted), judge.policy.accepted.path
-    accepted = f", {count} accepted {'finding' if count == 1 else 'findings'} in {path}" if count else ""
-    message = f"the judge is offline/{judge.model}: not all checks, or with other severities{accepted}"
-    print(f"polyjudge: {harmless(message)}", file=sys.stderr)
 
 
 def _refuse_clashes(options: argparse.Namespace) -> None:
@@ -185,6 +176,17 @@ def _refuse_clashes(options: argparse.Namespace) -> None:
         raise ConfigError(f"--output {str(output)!r} {what}. Give another path.")
 
 
+def _with_verifier(rubric: Rubric, verifier: str | None) -> Rubric:
+    """Return the rubric with the second judge of its spans, which is a part of what is asked."""
+    if not verifier:
+        return rubric
+    if rubric.spans is None:
+        raise ConfigError(f"--verifier confirms error spans, and {rubric.name!r} has none. Give --rubric mqm or esa.")
+    name = resolve_model(verifier)
+    provider_entry(name.provider)  # refuses an unknown one, before anything is asked
+    return replace(rubric, spans=replace(rubric.spans, verifier=str(name)))
+
+
 def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str] | None) -> None:
     """Warn when the rubric asks about the language but the judge does not see which one it is."""
     asks = any("language" in flag.name.casefold() for flag in rubric.flags)
@@ -195,11 +197,14 @@ def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str
 
 def _open_run(job: ScoreJob) -> Run:
     options = job.options
+    engine: RayEngine | Literal["local"] = "local"
+    if options.engine == "ray" and not options.dry_run:
+        engine = RayEngine(workers=options.workers, shard_rows=options.shard_rows or ROWS_IN_SHARD)
     return Run(
         job.source,
         judge_by_models(job.rubric, job.judges, checks=job.checks),
         output=_PrintedRows() if options.output is None and not options.dry_run else options.output,
-        engine=_engine(options),
+        engine=engine,
         repeats=options.repeats,
         retry_failures=options.retry_failures,
         **run_options(options),
@@ -209,8 +214,8 @@ def _open_run(job: ScoreJob) -> Run:
 def _show_prompt(job: ScoreJob, item_id: str) -> int:
     item = next((item for item in job.source if item.id == item_id), None)
     if item is None:
-        raise DataError(f"no item has the id {item_id!r}.", path=job.source.path)
-    print(harmless(RubricJudge(job.rubric).build_prompt(item.candidate, item.context)))
+        raise DataError(f"no item has the id {item_id!r}. Give the id of an item in this file.", path=job.source.path)
+    print(harmless(render_prompt(job.rubric, item.candidate, item.context)))
     return 0
 
 
@@ -255,12 +260,6 @@ def _explain_broken(files: Sequence[str]) -> int:
         print(f"polyjudge: {harmless(file)}", file=sys.stderr)
     print("polyjudge: These files were not judged. Correct them and run the same command again.", file=sys.stderr)
     return 2
-
-
-def _engine(options: argparse.Namespace) -> RayEngine | Literal["local"]:
-    if options.engine == "local" or options.dry_run:
-        return "local"
-    return RayEngine(workers=options.workers, shard_rows=options.shard_rows or ROWS_IN_SHARD)
 
 
 class _PrintedRows:

@@ -5,7 +5,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from msgspec import to_builtins
 
@@ -21,9 +21,6 @@ from polyjudge.verdicts.trust import JudgeTrust, unmet_trust
 from .output import add_to_step_summary
 from .progress import counted
 from .signals import stop_on_signals
-
-if TYPE_CHECKING:
-    from polyjudge.checks.policy import CheckPolicy
 
 _MOST_NAMED = 12
 
@@ -177,18 +174,9 @@ def unmet_calibration(trust: JudgeTrust, languages: Sequence[str]) -> str:
     return f"{trust.judge} is not calibrated for all languages: {_by_word(missing)}" if missing else ""
 
 
-def print_trust(
-    trust: JudgeTrust,
-    languages: Sequence[str],
-    options: argparse.Namespace,
-    to: TextIO,
-    *,
-    checks: "CheckPolicy | None" = None,
-) -> None:
+def print_trust(trust: JudgeTrust, languages: Sequence[str], options: argparse.Namespace, to: TextIO) -> None:
     """Print how far a judge's scores can be trusted in the languages of a run, or how to measure it."""
-    if trust.card is None and checks is not None and not checks.changes_nothing:
-        print("trust:    not calibrated; only all checks at their own severity can be", file=to)
-    elif trust.card is None:
+    if trust.card is None:
         print(f"trust:    not calibrated ({trust.why}). Make one: {card_command(options)}", file=to)
     else:
         print(f"trust:    {_by_word(trust.by_verdict(languages, language_table()))}", file=to)
@@ -201,6 +189,9 @@ def card_command(options: argparse.Namespace) -> str:
         words += ["--judge-model", options.judge_model]
     if getattr(options, "rubric", "translation") != "translation":
         words += ["--rubric", str(options.rubric)]
+    for name in ("checks", "skip_checks", "accepted"):
+        if given := getattr(options, name, None):
+            words += [f"--{name.replace('_', '-')}", str(given)]
     return f"polyjudge calibrate perturb {shlex.join(words)}"
 
 

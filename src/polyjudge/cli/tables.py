@@ -9,8 +9,7 @@ from pathlib import Path
 from polyjudge.errors import ConfigError
 from polyjudge.files.opening import inner_suffix
 from polyjudge.formats.columns import ROLES, ColumnMap, TableOptions, table_options
-from polyjudge.formats.row_files import KnownColumns, spooled
-from polyjudge.formats.tables import is_table
+from polyjudge.formats.row_files import KnownColumns, is_table, spooled
 from polyjudge.formats.translation_results import is_results_file
 from polyjudge.text.display import harmless, one_line
 

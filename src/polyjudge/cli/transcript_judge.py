@@ -44,6 +44,7 @@ from .progress import RunProgress
 from .signals import stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 
+_HEADER = ("Judge", "Agent", "System", "Verdict")
 _WARNINGS_SHOWN = 5
 _ABOUT_WORKSPACE = (
     "The files of the scenario are in your working folder (a copy, {digest}); read what you need of them."
@@ -123,14 +124,12 @@ def _usable(job: _Job) -> tuple[list[ModelName], int]:
 def _run_of(job: _Job, judges: Sequence[ModelName], done: Callable[[Item, Outcome], None] | None = None) -> Run:
     """Return a run with one item for each judge; reviews are stored in their own files, and the run is not resumed."""
     options = job.options
-    panel = Panel({str(name): ReviewJudge(str(name), None, job.instruction) for name in judges}, _judge_of, done)
+    panel = Panel(
+        {str(name): ReviewJudge(str(name), None, job.instruction) for name in judges}, lambda item: item.id, done
+    )
     given = run_options(options)
     given["limits"] = replace(limits_of(options), concurrency=len(judges))
     return Run([Item(str(name), job.prompt) for name in judges], panel, workspace=options.workspace, **given)
-
-
-def _judge_of(item: Item) -> str:
-    return item.id
 
 
 def _job(options: argparse.Namespace) -> _Job:
@@ -228,12 +227,7 @@ def _show(options: argparse.Namespace, outcomes: Mapping[ModelName, Outcome], fi
 def _blocks(outcomes: Mapping[ModelName, Outcome]) -> Iterator[Block]:
     """Yield the scores of all judges, then each review."""
     yield Heading(1, "Review of an agent's session")
-    cells = {
-        str(name): ("–", "–", "unjudged") if isinstance(outcome, Failure) else _cells(outcome)
-        for name, outcome in outcomes.items()
-    }
-    rows = tuple((name, *scores) for name, scores in cells.items())
-    yield Table(("Judge", "Agent", "System", "Verdict"), rows, (1, 2))
+    yield Table(_HEADER, tuple(_rows(outcomes, unjudged="unjudged")), (1, 2))
     for name, outcome in outcomes.items():
         yield Heading(2, str(name))
         text = outcome.reason if isinstance(outcome, Failure) else outcome.raw
@@ -252,11 +246,7 @@ def _console_line(name: str, outcome: Outcome) -> str:
 
 def _show_table(outcomes: Mapping[ModelName, Outcome]) -> None:
     """Print a table of several judges, and their agreement."""
-    rows = [
-        (str(name), *(("–",) * 3 if isinstance(outcome, Failure) else _cells(outcome)))
-        for name, outcome in outcomes.items()
-    ]
-    print_table(("Judge", "Agent", "System", "Verdict"), rows, numbers=(1, 2))
+    print_table(_HEADER, _rows(outcomes, unjudged="–"), numbers=(1, 2))
     judged = [outcome for outcome in outcomes.values() if isinstance(outcome, JudgeResult)]
     if len(judged) > 1:
         same = exact_agreement([[outcome.verdict for outcome in judged]])
@@ -267,8 +257,16 @@ def _show_table(outcomes: Mapping[ModelName, Outcome]) -> None:
         )
 
 
-def _cells(outcome: JudgeResult) -> tuple[str, str, str]:
-    return f"{outcome.subscores['agent']:g}", f"{outcome.subscores['system']:g}", outcome.verdict
+def _rows(outcomes: Mapping[ModelName, Outcome], *, unjudged: str) -> list[tuple[str, str, str, str]]:
+    """Return the scores and the verdict of each judge; `unjudged` stands for a verdict that is missing."""
+    rows: list[tuple[str, str, str, str]] = []
+    for name, outcome in outcomes.items():
+        if isinstance(outcome, Failure):
+            rows.append((str(name), "–", "–", unjudged))
+        else:
+            agent, system = (f"{outcome.subscores[key]:g}" for key in ("agent", "system"))
+            rows.append((str(name), agent, system, outcome.verdict))
+    return rows
 
 
 def _text(path: Path) -> str:

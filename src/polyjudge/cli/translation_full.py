@@ -4,7 +4,7 @@ import argparse
 
 from polyjudge.errors import ConfigError
 from polyjudge.judges.grouped import GroupedJudge
-from polyjudge.judges.plugin import is_judge_plugin
+from polyjudge.providers.registry import is_judge_plugin
 from polyjudge.suites.translation import LanguageJudge
 from polyjudge.suites.translation_grouped import BatchOptions, GroupedTranslationJudge, judge_of_failures
 
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 def _judge(job: Job) -> TranslationJudge:
     options = job.options
     if not job.judges or options.batch_size == 1 or any(is_judge_plugin(name.provider) for name in job.judges):
-        return LanguageJudge(job.rubric, job.judges, job.tasks, repeats=options.repeats)
+        return LanguageJudge(job.rubric, job.judges, job.tasks, repeats=options.repeats, checks=job.checks)
     if options.retry_failures:
         return judge_of_failures(job.rubric, job.judges, job.tasks, job.output)
     judge = GroupedJudge(job.rubric, str(job.judges[0]), allow_single=options.allow_single)

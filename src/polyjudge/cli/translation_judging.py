@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError
 from polyjudge.files.json_lines import readable_json
@@ -26,8 +27,9 @@ from polyjudge.store.trust_cards import identity_in, trust_in
 from polyjudge.suites.translation import LanguageJudge, Task, named_languages, tasks_of, verdicts_of
 from polyjudge.suites.translation_grouped import Drift, GroupedTranslationJudge
 from polyjudge.text.display import harmless, one_line
-from polyjudge.verdicts.translation import Verdict, counts_text, status_fields, status_label, totals
+from polyjudge.verdicts.translation import Verdict, counts_text, dimension_scores, status_fields, status_label, totals
 
+from .check_options import add_offline_options, checks_of_judge
 from .environment import load_environment
 from .options import (
     Several,
@@ -44,14 +46,18 @@ from .options import (
 )
 from .output import ignore_closed_pipe, print_table, print_warning
 from .progress import RunProgress, counted
-from .signals import RESUME, Signals, stop_on_signals
+from .signals import RESUME, stop_on_signals
 from .summaries import explain_skip, print_trust, show_estimate, spent_line, too_many_unjudged
 from .tables import RESULTS_HELP, add_table_options, input_of, table_options_of
+
+if TYPE_CHECKING:
+    from polyjudge.checks.policy import CheckPolicy
 
 _AFTER_EMPTY_BATCHES = (
     "The replies are stored. Use another judge, or ask about each output alone with --batch-size 1. To continue with "
     "batches and ask alone about what they do not answer, give --allow-single; this can take many times as many calls."
 )
+_ALL_CHECKS = "needs --judge offline: beside other judges, all checks run."
 TranslationJudge = LanguageJudge | GroupedTranslationJudge
 Choose = Callable[[Sequence[LanguageResult], LanguageTable], tuple[Sequence[LanguageResult], Sequence[Language]]]
 """Returns the languages of a file that are to be judged, and those that it lacks."""
@@ -72,6 +78,8 @@ class Job:
     rubric: Rubric
     absent: Sequence[Language]
     """Must-have languages that the file lacks."""
+    checks: "CheckPolicy | None" = None
+    """What the project wants of the checks, for the judge `offline`."""
 
     @property
     def output(self) -> Path:
@@ -79,6 +87,11 @@ class Job:
         given: Path | None = self.options.output
         results: Path = self.options.results
         return given or results.with_name(f"{results.stem}-{self.tier}-judge.json")
+
+    @property
+    def has_own_checks(self) -> bool:
+        """Whether the checks of the judge `offline` are not all at their own severity."""
+        return self.checks is not None and not self.checks.changes_nothing
 
     @property
     def judge(self) -> str:
@@ -103,6 +116,7 @@ def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_jud
     add("--retry-failures", action="store_true", help="judge only the unjudged outputs of the scores file again")
     add("--show-prompt", metavar="TAG:N", help="print the prompt for output N (from 0) of a language, and stop")
     add_table_options(parser.add_argument_group("table").add_argument)
+    add_offline_options(parser)
     add_judging_options(parser, default_judge=default_judge)
     add_batch_option(add)
 
@@ -144,7 +158,7 @@ def _open_run(job: Job, judge: TranslationJudge, scores: ScoresFile) -> Run:
         judge,
         output=scores,
         retry_failures=job.options.retry_failures,
-        legacy_fingerprints=[fingerprint([job.judge, job.options.repeats], 12)],
+        legacy_fingerprints=[fingerprint([job.judge, job.options.repeats], 12)] if not job.has_own_checks else [],
         keep_replies=bool(job.judges),
         **given,
     )
@@ -169,8 +183,9 @@ def _read_job(options: argparse.Namespace, tier: str, choose: Choose) -> Job:
     tasks = tasks_of(chosen, table, samples=options.samples, seed=options.seed)
     if not tasks:
         raise DataError("no outputs to judge.", path=options.results)
-    absent = () if options.filter else absent
-    return Job(tier, options, table, chosen, tasks, judges, load_rubric("translation"), absent)
+    absent, rubric = () if options.filter else absent, load_rubric("translation")
+    checks = checks_of_judge(options, judges, rubric, _ALL_CHECKS)
+    return Job(tier, options, table, chosen, tasks, judges, rubric, absent, checks)
 
 
 def _filtered(
@@ -205,9 +220,12 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
         summary = run.execute(progress)
     scores = summary.scores
     if summary.status in ("stopped", "capped"):
-        return _explain_end(signals, summary.stopped_by, f"{scores.not_reached} of {scores.items}")
+        why, left = summary.stopped_by, f"{scores.not_reached} of {scores.items} outputs were not judged"
+        code = signals.explain(why, left)
+        print(f"polyjudge: {_AFTER_EMPTY_BATCHES if isinstance(why, EmptyBatchesError) else RESUME}", file=sys.stderr)
+        return code
     trust = trust_in(identity_in(file.scores))
-    verdicts = verdicts_of(job.languages, file.scores, job.tier, job.table, trust)
+    verdicts = verdicts_of(job.languages, file.scores, job.tier, job.table, trust, checks=job.checks)
     with ignore_closed_pipe():
         _show(job.options, verdicts, file.scores, drift)
         if job.options.format == "text":
@@ -221,12 +239,6 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
     if summary.status == "unjudged":
         return too_many_unjudged(scores.unjudged, scores.items, job.options.max_unjudged, scores.unjudged_by_kind)
     return 1 if totals(verdicts).fails_gate else 0
-
-
-def _explain_end(signals: Signals, why: object, left: str) -> int:
-    code = signals.explain(why, f"{left} outputs were not judged")
-    print(f"polyjudge: {_AFTER_EMPTY_BATCHES if isinstance(why, EmptyBatchesError) else RESUME}", file=sys.stderr)
-    return code
 
 
 def _show(
@@ -243,10 +255,7 @@ def _show(
     rows = [
         (
             verdict.name,
-            *(
-                "–" if value is None else f"{value:g}"
-                for value in (score.script_score, score.grammar_score, score.coherence_score)
-            ),
+            *("–" if value is None else f"{value:g}" for value in dimension_scores(score).values()),
             {True: "yes", False: "no", None: "–"}[score.is_correct_language],
             f"{score.judged}/{score.judged + score.unjudged}",
             status_label(verdict),

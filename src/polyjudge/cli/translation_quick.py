@@ -21,4 +21,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _judge(job: Job) -> LanguageJudge:
-    return LanguageJudge(job.rubric, job.judges, job.tasks, max_tokens=_MOST_TOKENS, repeats=job.options.repeats)
+    return LanguageJudge(
+        job.rubric, job.judges, job.tasks, max_tokens=_MOST_TOKENS, repeats=job.options.repeats, checks=job.checks
+    )

@@ -203,7 +203,9 @@ def _open_service(options: argparse.Namespace, kind: TranslatorKind) -> OpenTran
 def refuse_variables(options: argparse.Namespace) -> None:
     """Refuse variables for a translator that takes none."""
     if options.env or options.set:
-        raise ConfigError("--env and --set give variables to a service over HTTP. A model has its key by itself.")
+        raise ConfigError(
+            "--env and --set give variables to a service over HTTP. Leave them out for a model or a program."
+        )
 
 
 def _version(options: argparse.Namespace, command: TranslatorCommand) -> str:

@@ -18,7 +18,6 @@ from polyjudge.judges.word_verdicts import WordWording
 from polyjudge.records.outcomes import Item
 from polyjudge.records.requests import ModelName
 from polyjudge.records.runs import Event, FallbackCacheUsed, Warned
-from polyjudge.records.vocabulary import Judgement
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import ProviderStack, open_run_cache, origin_of_model
 from polyjudge.suites.vocabulary import Choice, Job, make_job, wording_of
@@ -143,7 +142,11 @@ def _execute(options: argparse.Namespace, run: Run, store: JudgementStore) -> Ju
         return f"{judgement.model}: {judgement.word}"
 
     def detail(item: Item) -> str:
-        return _detail(store.judgement(item)) if is_verbose else ""
+        if not is_verbose:
+            return ""
+        each = store.judgement(item)
+        verdict = f"{each.verdict} ({each.reason})" if each.reason else each.verdict
+        return one_line(f"{each.model} · {each.word} · {each.prompt.upper()} · {each.judge}: {verdict}", 300)
 
     progress = RunProgress(run.budget.spent, wrong="without verdict", current=current, detail=detail)
     with stop_on_signals(run) as signals, progress:
@@ -154,11 +157,6 @@ def _execute(options: argparse.Namespace, run: Run, store: JudgementStore) -> Ju
     report = show_summary(options, store.judgements)
     print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     return Judged(exit_code(options, report), is_finished=True)
-
-
-def _detail(each: Judgement) -> str:
-    verdict = f"{each.verdict} ({each.reason})" if each.reason else each.verdict
-    return one_line(f"{each.model} · {each.word} · {each.prompt.upper()} · {each.judge}: {verdict}", 300)
 
 
 def show_prompts(choice: Choice, wording: WordWording, options: argparse.Namespace) -> int:

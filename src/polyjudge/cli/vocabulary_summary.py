@@ -120,7 +120,7 @@ def _compare_with_minimum(report: VocabularyReport, minimum: float) -> int:
         if any(percent is not None and percent < minimum for percent in found)
     ]
     if unmeasured:
-        print(f"polyjudge: nothing to compare with {minimum:g}%: {', '.join(unmeasured)}", file=sys.stderr)
+        print(f"polyjudge: no judged answers to compare with {minimum:g}%: {', '.join(unmeasured)}", file=sys.stderr)
     if below:
         print(f"polyjudge: under {minimum:g}% correct: {', '.join(below)}", file=sys.stderr)
     return 3 if unmeasured else 1 if below else 0

@@ -31,7 +31,9 @@ def lock_folder(folder: Path) -> Generator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise DataError("another run of polyjudge is writing in this folder", path=folder) from None
+        raise DataError(
+            "another run of polyjudge is writing in this folder; wait until it has ended", path=folder
+        ) from None
     finally:
         os.close(descriptor)
         with suppress(OSError):  # the folder is not empty

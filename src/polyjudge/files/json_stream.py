@@ -129,7 +129,8 @@ class JsonStream:
                     raise self._error("a number is too long") from None
             else:
                 if end + len("e+") < len(self._buffer) or self._ended:  # a number at the end may continue
-                    self._skip_to(end)
+                    self._line += self._buffer.count("\n", self._position, end)
+                    self._position = end
                     return value
             self._read_more()
 
@@ -147,10 +148,6 @@ class JsonStream:
         if self._peek() != character:
             raise self._error(f"is not JSON: expected {character!r}")
         self._position += 1
-
-    def _skip_to(self, end: int) -> None:
-        self._line += self._buffer.count("\n", self._position, end)
-        self._position = end
 
     def _read_more(self) -> None:
         """Read as much again as is unread, so that a long element is not parsed again for every chunk."""

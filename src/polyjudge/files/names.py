@@ -70,11 +70,10 @@ def _encode_cluster(cluster: str) -> str:
     """Encode unsafe characters, and those that some file systems normalize."""
     if unicodedata.normalize("NFC", cluster) != cluster:
         return _percent_encoded(cluster)
-    return "".join(letter if _is_safe(letter) else _percent_encoded(letter) for letter in cluster)
-
-
-def _is_safe(letter: str) -> bool:
-    return letter in _SAFE or unicodedata.category(letter)[0] in "LMN"
+    return "".join(
+        letter if letter in _SAFE or unicodedata.category(letter)[0] in "LMN" else _percent_encoded(letter)
+        for letter in cluster
+    )
 
 
 def _made_distinct(name: str, taken: Collection[str], endings: Collection[str]) -> str:

@@ -62,7 +62,7 @@ def open_bytes(path: Path, encoding: str = "", *, offset: int = 0) -> Generator[
                 _skip(stream, offset)
             yield stream
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"cannot be decompressed: {error}", path=path) from None
+        raise DataError(f"cannot be decompressed: {error}; it may be damaged, or not compressed", path=path) from None
 
 
 @contextmanager
@@ -77,7 +77,9 @@ def _decompressed(path: Path) -> Generator[io.BufferedReader]:
             with path.open("rb") as file:
                 yield io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor), _CHUNK)
         except zstandard.ZstdError as error:
-            raise DataError(f"cannot be decompressed: {error}", path=path) from None
+            raise DataError(
+                f"cannot be decompressed: {error}; it may be damaged, or not compressed", path=path
+            ) from None
     else:
         with path.open("rb") as file:
             yield file

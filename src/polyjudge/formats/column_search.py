@@ -31,18 +31,16 @@ def columns_of(path: Path, rows: Iterable[Row | str], options: TableOptions) -> 
     head = [row for row in islice(rows, _HEAD_ROWS) if not isinstance(row, str)]
     found = tuple(dict.fromkeys(str(name) for row in head for name in row))
     if "provenance" in found or ("schemaVersion" in found and _OWN_KEYS.intersection(found)):
-        return ColumnMap(path, found, _own_columns(found), is_own=True)
+        own = {role: role for role in ROLES if role in found}
+        if "text" in found:
+            own.setdefault("candidate", "text")
+        return ColumnMap(path, found, own, is_own=True)
     if "prompts" in found and {"languageName", "languageCode"}.intersection(found) and not options.columns:
         return ColumnMap(path, found, has_languages=True)
     inner = tuple(dict.fromkeys(name for row in head for name in _inner_names(row)))
     in_texts = tuple(dict.fromkeys(name for row in head for name in _inner_names(row, opens_texts=True)))
     objects = {name for row in head for name, value in row.items() if isinstance(value, Mapping | list)}
     return _Search(path, found, inner, (*found, *in_texts), objects, options).columns()
-
-
-def _own_columns(found: Sequence[str]) -> dict[str, str]:
-    named = {role: role for role in ROLES if role in found}
-    return {**named, "candidate": "text"} if "text" in found and "candidate" not in found else named
 
 
 def _inner_names(row: Row, prefix: str = "", *, opens_texts: bool = False) -> Iterator[str]:
@@ -115,14 +113,10 @@ class _Search:
         taken = {*self._columns.values(), *targets.values()}
         for name in names:
             column = self._by_name.get(name)
-            if column is not None and column not in taken and not self._is_within(column, taken):
-                self._columns[role] = column
-                return
-
-    @staticmethod
-    def _is_within(column: str, taken: Iterable[str]) -> bool:
-        """Say whether a column is inside another that has a role."""
-        return any(column.startswith(f"{other}.") for other in taken)
+            if column is None or column in taken or any(column.startswith(f"{other}.") for other in taken):
+                continue
+            self._columns[role] = column
+            return
 
     def _wide(self) -> dict[str, str]:
         """Return the columns that are languages, if the table has no column of candidates; English is the source."""

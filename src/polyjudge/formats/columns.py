@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +11,7 @@ from typing import Any, cast
 from polyjudge.errors import ConfigError, MissingColumnError, UnknownNameError
 from polyjudge.files.opening import known_encoding
 from polyjudge.files.spill import Occurrences, to_blob
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 
 Row = Mapping[str, Any]
 ROLES = ("id", "candidate", "source", "reference", "language", "system", "document", "label", "score", "context")
@@ -74,6 +74,8 @@ class ColumnMap:
     """The rows were written by polyjudge, and are not changed."""
     has_languages: bool = False
     """Each row is a language with its prompts."""
+    is_fixed: bool = False
+    """Every row has all columns, as in CSV."""
 
     @property
     def makes_ids(self) -> bool:
@@ -83,8 +85,10 @@ class ColumnMap:
         return bool(self.targets) or "candidate" in self.columns or "source" in self.columns
 
     @property
-    def names(self) -> set[str]:
-        """The columns and roles under which rows may have values."""
+    def names(self) -> set[str] | None:
+        """The columns and roles under which rows have values; None if rows differ, or are not used as they are."""
+        if not self.is_fixed or self.has_languages or self.is_own:
+            return None
         return {*self.found, *self.columns, *(("candidate", "language") if self.targets else ())}
 
     @property
@@ -117,10 +121,14 @@ class RowMapper:
     """
 
     def __init__(self, *, makes_ids: bool = True, earlier: Mapping[int, int] | None = None) -> None:
-        self._seen, self._tags = Occurrences(earlier), LanguageTags()
+        self._earlier, self._tags = earlier, LanguageTags()
         self._makes_ids = makes_ids
         self._in_part: Occurrences | None = None
         self._before_part: dict[int, int] = {}
+
+    @cached_property
+    def _seen(self) -> Occurrences:
+        return Occurrences(self._earlier)
 
     def start_part(self) -> Mapping[int, int]:
         """Start a part of the rows; return what a mapper of this part alone needs as `earlier`, complete at its end."""

@@ -3,25 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-SEVERITIES = {"minor": 1.0, "major": 5.0, "critical": 25.0}
-_PUNCTUATION = 0.1
-_NON_TRANSLATION = 25.0
+from polyjudge.rubrics.penalties import penalty_of, wmt_penalties
+
 _OMITTED = "missing"
 
 
-def weight_of(category: str, severity: str) -> float:
-    """Return the weight of an error in MQM as WMT counts it; an error of another severity weighs nothing."""
-    name, degree = category.casefold(), severity.casefold()
-    if name.startswith("non-translation"):
-        return _NON_TRANSLATION if degree in SEVERITIES else 0.0
-    if degree == "minor" and "punctuation" in name:
-        return _PUNCTUATION
-    return SEVERITIES.get(degree, 0.0)
-
-
-def mqm_score(spans: Iterable[Mapping[str, Any]]) -> float:
-    """Return the score of a text: minus the sum of the weights of its errors."""
-    total = sum(weight_of(str(span.get("category") or ""), str(span.get("severity") or "")) for span in spans)
+def mqm_score(spans: Iterable[Mapping[str, Any]], penalties: Mapping[str, float] | None = None) -> float:
+    """Return the score of a text: minus the sum of the penalties of its errors, by default those of WMT."""
+    table = wmt_penalties() if penalties is None else penalties
+    total = sum(penalty_of(str(span.get("category") or ""), str(span.get("severity") or ""), table) for span in spans)
     return -round(total, 9) if total else 0.0
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast, get_args
 
+from msgspec.structs import replace
+
 from polyjudge.errors import DataError
 from polyjudge.files.text_files import read_text, read_toml
 from polyjudge.records.sessions import Fixture, Recorded, Suite
@@ -116,11 +118,10 @@ def _with_recorded(recorded: Recorded, line: str) -> Recorded:
         return recorded
     what, value = match[1], match[2]
     if what == "command":
-        return Recorded(command=value, model_sha256=recorded.model_sha256, versions=recorded.versions)
+        return replace(recorded, command=value)
     if what == "model":
-        return Recorded(command=recorded.command, model_sha256=value, versions=recorded.versions)
-    versions = {**recorded.versions, what.split()[1]: value}
-    return Recorded(command=recorded.command, model_sha256=recorded.model_sha256, versions=versions)
+        return replace(recorded, model_sha256=value)
+    return replace(recorded, versions={**recorded.versions, what.split()[1]: value})
 
 
 def _read_folder(path: Path) -> FixtureFile:

@@ -11,14 +11,12 @@ from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
 from polyjudge.files.opening import inner_suffix
 from polyjudge.files.spill import Numbers
-from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTags
 from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions, table_options
-from .row_files import KnownColumns, Place, files_of, rows_of, spooled
-from .tables import SAME_COLUMNS, rows_from
+from .row_files import SAME_COLUMNS, KnownColumns, Place, files_of, rows_from, rows_of, spooled
 
 CLUSTER_COLUMNS = ("cluster", "document", "doc", "doc_id", "document_id")
 """The columns that name the cluster of a row."""
@@ -54,7 +52,6 @@ class ItemSource:
     default_context: Sequence[str] = DEFAULT_CONTEXT
     known: KnownColumns = field(default_factory=KnownColumns, compare=False, repr=False)
     """The columns that were found before."""
-    matcher: LanguageMatcher = field(default_factory=LanguageMatcher, compare=False, repr=False)
 
     @property
     def is_former(self) -> bool:
@@ -98,7 +95,7 @@ class ItemSource:
         name = next((name for name, values in found.items() if not values & self.filters[name]), next(iter(found)))
         wanted = f"{name}={','.join(sorted(self.filters[name]))}"
         values = ", ".join(sorted(found[name])[:_VALUES_SHOWN])
-        close = self.matcher.suggestions(self.filters[name]) if name == LANGUAGE else ""
+        close = LanguageMatcher().suggestions(self.filters[name]) if name == LANGUAGE else ""
         had = f"Values of {name}: {values}" if values else f"There is no column {name!r}"
         return f": no row has {wanted}.{close} {had}"
 
@@ -108,7 +105,7 @@ class ItemSource:
         for path in paths:
             for file in files_of(path):
                 items_of = self.reading(file, mapper)
-                for line, row, _ in islice(rows_from(file, self.start, self.table), self.rows):
+                for line, row, _ in islice(self.known.rows(file, self.start, self.table), self.rows):
                     for item in items_of(row):
                         yield file, line, item
 
@@ -121,9 +118,9 @@ class ItemSource:
     def reading(self, file: Path, mapper: RowMapper) -> Callable[[Row | str], Sequence[Item | str]]:
         """Return the function that makes items, or error messages, of a row of a file; none if filters exclude it."""
         columns = self.columns_of(file)
-        has_same = inner_suffix(file) in SAME_COLUMNS and not (columns.has_languages or columns.is_own)
-        parse = self.parser(columns.names if has_same else None)
-        if not columns.changes_rows:
+        names, changes_rows = columns.names, columns.changes_rows
+        parse = self.parser(names)
+        if not changes_rows:
             return lambda row: () if (item := parse(row)) is None else (item,)
         naming = mapper.naming(columns)
         return lambda row: [item for named in naming(row) if (item := parse(named)) is not None]
@@ -134,14 +131,15 @@ class ItemSource:
         It returns None if the filters exclude the row. `names` are those of all columns, if all rows have the same.
         """
         filters, required, tags = self.filters, self.context or (), LanguageTags()
-        wanted, matcher = self.default_context if self.context is None else self.context, self.matcher
+        wanted = self.default_context if self.context is None else self.context
+        matcher = LanguageMatcher() if filters else None
         seen_by_judge = [name for name in wanted if names is None or name in names]
         clusters = [name for name in CLUSTER_COLUMNS if names is None or name in names]
 
         def parse(row: Row | str) -> Item | str | None:
             if isinstance(row, str):
                 return row
-            if filters and not matcher.selects(filters, lambda name: _as_text(row.get(name, ""))):
+            if matcher is not None and not matcher.selects(filters, lambda name: _as_text(row.get(name, ""))):
                 return None
             own_id, candidate = row.get("id"), row.get("candidate")
             if (
@@ -191,10 +189,10 @@ class ItemList:
         for item in self._items:
             digest.add(item)
             if item.id in seen:
-                raise DataError(f"duplicate item id {item.id!r}")
+                raise DataError(f"duplicate item id {item.id!r}; give each item its own id")
             seen.add(item.id)
         if not self._items:
-            raise DataError("no items to judge")
+            raise DataError("no items to judge: the given list is empty")
         languages = tuple(sorted({item.language for item in self._items}))
         return Survey(len(self._items), 0, (), digest.hexdigest(), languages)
 
@@ -215,6 +213,22 @@ class ItemsDigest:
     def hexdigest(self) -> str:
         """Return the hash of all items added so far."""
         return self._digest.hexdigest()[:16]
+
+
+class DigestedItems(ItemsDigest):
+    """Items, with a hash of those that were taken."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        super().__init__()
+        self._items = iter(items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        item = next(self._items)
+        self.add(item)
+        return item
 
 
 class Problems:
@@ -262,7 +276,9 @@ class SeenIds:
             if isinstance(item, Item):
                 place = Place(file, line)
                 if item.id in places:
-                    message = f"duplicate id {item.id!r}, first {place.other(places[item.id])}"
+                    message = (
+                        f"duplicate id {item.id!r}, first {place.other(places[item.id])}; give each row its own id"
+                    )
                     raise DataError(message, path=place.path, line=place.line)
                 places[item.id] = place
 

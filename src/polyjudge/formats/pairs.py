@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyjudge.errors import DataError
 from polyjudge.files.spill import Occurrences
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 from polyjudge.records.outcomes import OTHER_CANDIDATE, Item
 
 from .columns import TableOptions, counted_id, made_id

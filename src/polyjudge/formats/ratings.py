@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from polyjudge.errors import DataError
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 from polyjudge.records.calibration import JudgeIdentity, identity_of
 from polyjudge.records.codec import from_json
 from polyjudge.records.translation import PromptScore
@@ -89,6 +89,8 @@ class Ratings:
     """The columns of the ratings where none was chosen: `score`, `label` or both."""
     named: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
     """The descriptions of judges that occurred in rows, most of which are the same."""
+    last_judge: Mapping[str, object] | None = None
+    """The description of the last row."""
 
     def name_judge(self, judge: JudgeIdentity) -> None:
         """Add a judge, unless it is known; the model that answered is not known of a failed call."""
@@ -326,8 +328,9 @@ _JUDGE_FIELDS = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswe
 def _name_judge(row: Mapping[str, Any], notes: Ratings) -> None:
     """Add the judge of a row, if the row names it."""
     given = row.get("provenance")
-    if not isinstance(given, Mapping):
+    if not isinstance(given, Mapping) or given == notes.last_judge:
         return
+    notes.last_judge = cast(Mapping[str, object], given)
     fields = {name: value for name in _JUDGE_FIELDS if (value := cast(Mapping[str, Any], given).get(name))}
     identity = tuple(map(repr, fields.values()))
     if identity in notes.named:

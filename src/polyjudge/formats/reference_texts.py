@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import DataError
-from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTags
 from polyjudge.records.calibration import ReferenceText
 
 from .columns import AS_IT_IS, TableOptions

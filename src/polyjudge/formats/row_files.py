@@ -1,25 +1,29 @@
-"""Find the files of a table, and read their rows with the names of roles."""
+"""Find the files of a table, and read their rows: of tables of all kinds, of other tools, and of formats of plugins."""
 
 import hashlib
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
-from polyjudge.errors import DataError
-from polyjudge.files.json_lines import START, Mark
-from polyjudge.files.opening import inner_suffix
+from polyjudge.errors import DataError, EncodingError, PolyjudgeError
+from polyjudge.files.json_lines import START, Mark, json_lines_from
+from polyjudge.files.json_stream import JsonStream
+from polyjudge.files.opening import COMPRESSED, inner_suffix
 from polyjudge.folder_trust import make_folder, private_path
+from polyjudge.plugins import PLUGINS, Plugin, described
 from polyjudge.store.run_folder import MANIFEST_FILE, finished_parts
 
 from .column_search import columns_of
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions
-from .tables import ROW_KINDS, is_table, rows_from
-from .tools import is_metrics_folder
+from .separated import separated_rows
+from .tools import TOOL_SUFFIXES, ToolFormat, is_metrics_folder, tool_format_of
 
 STDIN = Path("-")
 _STDIN_FOLDER = "stdin"
@@ -53,6 +57,185 @@ class Place(NamedTuple):
     def other(self, place: "Place") -> str:
         """Return the name of another place in a message about this one."""
         return f"at line {place.line}" if place.path == self.path else f"at {place}"
+
+
+MarkedRows = Iterator[tuple[int, Row | str, int]]
+"""Line number, the row or an error message, and the offset of the end of the row."""
+Reader = Callable[[Path, Mark, TableOptions], MarkedRows]
+"""Yields the rows of a file from a position."""
+
+
+class Format(Protocol):
+    """A file format for rows of items, results or scores, with the usual column names."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The file name suffixes of the format, such as `.ini`."""
+        ...
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """Return, by its first bytes, whether a file with one of the suffixes has this format."""
+        ...
+
+    def read(self, path: Path) -> Iterable[Row | str]:
+        """Yield the rows of a file, and an error message in place of an invalid row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PluginFormat:
+    """A format that another package or the caller has added."""
+
+    plugin: Plugin
+    format: Format
+
+    def rows(self, path: Path, start: Mark, _: TableOptions) -> MarkedRows:
+        """Yield the rows from a position, which is a number of rows in such a file."""
+        try:
+            for number, row in islice(enumerate(self.format.read(path), start=1), start.line, None):
+                yield number, _checked(row), 0
+        except (PolyjudgeError, OSError):
+            raise
+        except Exception as error:
+            raise DataError(f"cannot be read: {self.plugin} failed: {described(error)}", path=path) from error
+
+    def recognises(self, path: Path) -> bool:
+        """Return whether a file has this format; warn about a plugin that raises."""
+        try:
+            if path.suffix.lower() not in self.format.suffixes:
+                return False
+            with path.open("rb") as file:
+                return self.format.recognises(path, file.read(_HEAD))
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
+            PLUGINS.warn(self.plugin, f"is not used: {described(error)}")
+            return False
+
+
+def format_of(path: Path, built_in: Collection[str]) -> PluginFormat | None:
+    """Return the plugin format of a file; suffixes that are built in are not offered to plugins."""
+    if path.suffix.lower() in built_in or not path.is_file():
+        return None
+    return next((each for each in _formats() if each.recognises(path)), None)
+
+
+def plugin_suffixes(built_in: Collection[str]) -> list[str]:
+    """Return the file name suffixes that plugins read."""
+    found = {suffix for each in _formats() for suffix in each.format.suffixes}
+    return sorted(found.difference(built_in))
+
+
+def _formats() -> Iterator[PluginFormat]:
+    for plugin, target in PLUGINS.each("formats"):
+        try:
+            format = target() if isinstance(target, type) else target
+        except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
+            PLUGINS.warn(plugin, f"is not used: {described(error)}")
+            continue
+        yield PluginFormat(plugin, cast(Format, format))
+
+
+def _checked(row: object) -> Row | str:
+    if isinstance(row, str | Mapping):
+        return cast(Row | str, row)
+    raise TypeError(f"expected a row or an error message, found {row!r}")
+
+
+def reader_of(path: Path, options: TableOptions) -> Reader:
+    """Return the function that reads the rows of a file; raise DataError if none does.
+
+    The file is not taken for that of another tool if the options say what its columns are.
+    """
+    if not (options.columns or options.targets) and (tool := tool_format_of(path)) is not None:
+        return partial(_tool_rows, tool)
+    if (reader := _READERS.get(inner_suffix(path))) is not None:
+        return reader
+    if (format := format_of(path, ROW_KINDS)) is not None:
+        return format.rows
+    known = [*dict.fromkeys((*ROW_KINDS, *sorted(TOOL_SUFFIXES), *plugin_suffixes(ROW_KINDS)))]
+    message = f"unknown file format; supported: {', '.join(known)}. Save other spreadsheets as .xlsx or .csv"
+    raise DataError(message, path=path)
+
+
+def rows_from(
+    path: Path, start: Mark = START, options: TableOptions = AS_IT_IS, reader: Reader | None = None
+) -> MarkedRows:
+    """Yield the rows of a file from a position in it, with the columns that they have there."""
+    try:
+        yield from (reader or reader_of(path, options))(path, start, options)
+    except (EncodingError, OSError) as error:
+        raise _explained(error, path) from None
+
+
+def _explained(error: EncodingError | OSError, path: Path) -> DataError:
+    """Return the error of a file that cannot be read, with what to do about its encoding."""
+    if isinstance(error, EncodingError):
+        return DataError(f"{error}. Name its encoding", option="encoding", value=_likely_encoding(path))
+    return DataError(f"cannot be read: {error.strerror or error}", path=path)
+
+
+def _likely_encoding(path: Path) -> str:
+    """Return the encoding to name as an example for a file that is not UTF-8."""
+    with path.open("rb") as file:
+        return "utf-16-le" if path.suffix.lower() not in COMPRESSED and b"\0" in file.read(_HEAD) else "windows-1252"
+
+
+def _tool_rows(tool: ToolFormat, path: Path, start: Mark, _: TableOptions) -> MarkedRows:
+    """Yield the rows of another tool's file; the offset is the number of rows so far."""
+    rows = enumerate(tool.rows(path), start=1)
+    return ((line, row, count) for count, (line, row) in islice(rows, start.offset, None))
+
+
+def _json_lines(path: Path, start: Mark, options: TableOptions) -> MarkedRows:
+    return json_lines_from(path, *start, encoding=options.encoding)
+
+
+def _json_list(path: Path, start: Mark, options: TableOptions) -> MarkedRows:
+    """Yield the objects of a list, which may be in an object; the offset is the number of objects so far."""
+    rows = enumerate(JsonStream(path, None, options.encoding), start=1)
+    for count, (line, row) in islice(rows, start.offset, None):
+        yield line, cast(Row, row) if isinstance(row, dict) else "must be a JSON object", count
+
+
+def _workbook(path: Path, start: Mark, options: TableOptions) -> MarkedRows:
+    from .workbooks import sheet_rows  # here, as below: each run reads one kind of file
+
+    return sheet_rows(path, start, options)
+
+
+def _parquet(path: Path, start: Mark, options: TableOptions) -> MarkedRows:
+    from .arrow_tables import parquet_rows
+
+    return parquet_rows(path, start, options)
+
+
+def _arrow(path: Path, start: Mark, options: TableOptions) -> MarkedRows:
+    from .arrow_tables import arrow_rows
+
+    return arrow_rows(path, start, options)
+
+
+_READERS: dict[str, Reader] = {
+    ".jsonl": _json_lines,
+    ".csv": separated_rows,
+    ".tsv": separated_rows,
+    ".parquet": _parquet,
+    ".json": _json_list,
+    ".xlsx": _workbook,
+    ".arrow": _arrow,
+}
+ROW_KINDS = tuple(_READERS)
+"""The suffixes of the built-in file formats."""
+SAME_COLUMNS = set(ROW_KINDS) - {".jsonl", ".json"}
+"""The formats in which all rows of a file have the same columns."""
+
+
+def is_table(path: Path) -> bool:
+    """Return whether rows can be read from a file."""
+    if inner_suffix(path) in ROW_KINDS or tool_format_of(path) is not None:
+        return True
+    return format_of(path, ROW_KINDS) is not None
 
 
 Rows = Iterator[tuple[Place, Row | str]]
@@ -89,30 +272,43 @@ def first_row_of(path: Path, options: TableOptions) -> Row:
 def column_map(path: Path, options: TableOptions) -> ColumnMap:
     """Return the columns of a file, or of the first file of a folder, by their roles."""
     for file in files_of(path):
-        return columns_of(file, (row for _, row, _ in rows_from(file, START, options)), options)
+        return _columns_in(file, options)
     return ColumnMap(path)
 
 
+def _columns_in(file: Path, options: TableOptions, reader: Reader | None = None) -> ColumnMap:
+    is_fixed = inner_suffix(file) in SAME_COLUMNS
+    found = columns_of(file, (row for _, row, _ in rows_from(file, START, options, reader)), options)
+    return replace(found, is_fixed=is_fixed)
+
+
 class KnownColumns:
-    """The columns of files, for readers that need them several times; a changed file is read again."""
+    """The columns of files, and how they are read, for several readings; a changed file is looked at again."""
 
     def __init__(self) -> None:
-        self._found: dict[Path, tuple[tuple[object, ...], ColumnMap]] = {}
+        self._found: dict[Path, tuple[tuple[object, ...], Reader, ColumnMap]] = {}
 
     def of(self, path: Path, options: TableOptions) -> ColumnMap:
         """Return what `column_map` returns."""
-        file = next(iter(files_of(path)), path)
+        return self._known(next(iter(files_of(path)), path), options)[1]
+
+    def rows(self, file: Path, start: Mark, options: TableOptions) -> MarkedRows:
+        """Yield what `rows_from` yields."""
+        return rows_from(file, start, options, self._known(file, options)[0])
+
+    def _known(self, file: Path, options: TableOptions) -> tuple[Reader, ColumnMap]:
         try:
             found = file.stat()
-        except OSError:
-            return column_map(file, options)  # which says what is wrong
-        version = (found.st_ino, found.st_size, found.st_mtime_ns, options)
-        known = self._found.get(file)
-        if known is None or known[0] != version:
-            if len(self._found) >= _MOST_KNOWN:
-                self._found.clear()
-            known = self._found[file] = (version, column_map(file, options))
-        return known[1]
+            version = (found.st_ino, found.st_size, found.st_mtime_ns, options)
+            known = self._found.get(file)
+            if known is None or known[0] != version:
+                if len(self._found) >= _MOST_KNOWN:
+                    self._found.clear()
+                reader = reader_of(file, options)
+                known = self._found[file] = (version, reader, _columns_in(file, options, reader))
+        except (EncodingError, OSError) as error:
+            raise _explained(error, file) from None
+        return known[1:]
 
 
 def files_of(path: Path) -> Iterable[Path]:
@@ -149,9 +345,8 @@ def _of_folder(path: Path) -> list[Path]:
                 f"unsupported file {file.name!r}; a folder of items may contain only {', '.join(ROW_KINDS)}", path=path
             )
     if len({inner_suffix(file) for file in files}) != 1:
-        raise DataError(
-            "contains files of several formats; use one format" if files else "no item files found", path=path
-        )
+        several = "contains files of several formats; convert them to one format, or give one of the files"
+        raise DataError(several if files else "no item files found; give a folder of tables", path=path)
     return files
 
 

@@ -3,9 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import structs
 
@@ -13,8 +12,8 @@ from polyjudge.errors import DataError, other_version
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import read_json_lines, row_line
 from polyjudge.files.kinds import FileKind
-from polyjudge.files.spill import Occurrences, from_blob, open_scratch, to_blob
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.files.spill import Occurrences
+from polyjudge.languages.table import LanguageTags
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
 
@@ -22,105 +21,11 @@ from .columns import AS_IT_IS, Row, TableOptions, counted_id, made_id
 from .metrics_files import SCORE_FILES
 from .ratings import ALL_INDEPENDENT, Rating, RatingColumns, Ratings, each_rating, has_translation_scores
 from .row_files import column_map, first_row_of, named_rows_of, system_name
-
-_SCHEMA = """
-CREATE TABLE items (
-    language BLOB, id BLOB, score REAL, cluster BLOB, place INTEGER, system INTEGER, ratings INTEGER,
-    PRIMARY KEY (language, id)
-) WITHOUT ROWID
-"""
-_ALL_ITEMS = "SELECT language, id, score, cluster, place FROM items ORDER BY language, id"
-
-
-class ScoredItem(NamedTuple):
-    """The score of one item, which is identified by language and id."""
-
-    language: str
-    id: str
-    score: float | None = None
-    """None if there is no verdict."""
-    cluster: str = ""
-    """The cluster of the item, if the file names one."""
-    place: int = 0
-    """The number of items before it in the file."""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The identity of the item across runs."""
-        return self.language, self.id
-
-
-class ScoredItems:
-    """Items with their scores, sorted by language and id."""
-
-    def __init__(self, items: Iterable[ScoredItem] = ()) -> None:
-        self._scratch = open_scratch(self, _SCHEMA)
-        self.names_languages = False
-        self.has_clusters = False
-        self._is_indexed = False
-        self._count = 0
-        for item in items:
-            self.add(item)
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[ScoredItem]:
-        for language, item_id, score, cluster, place in self._scratch.execute(_ALL_ITEMS):
-            yield ScoredItem(from_blob(language), from_blob(item_id), score, from_blob(cluster), place)
-
-    def add(self, item: ScoredItem, system: int = 0) -> bool:
-        """Add an item; return whether its language and id are new. `system` is the number of its system."""
-        is_rated = item.score is not None
-        texts = to_blob(item.language), to_blob(item.id)
-        values = (*texts, item.score, to_blob(item.cluster), self._count, system, is_rated)
-        query = "INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?, ?, ?)"
-        is_new = self._scratch.execute(query, values).rowcount == 1
-        self._count += is_new
-        self.names_languages = self.names_languages or bool(item.language)
-        self.has_clusters = self.has_clusters or bool(item.cluster)
-        return is_new
-
-    def add_rating(self, item: ScoredItem) -> None:
-        """Add a rating of another person to an item that exists: its score becomes the mean of all ratings."""
-        if item.score is not None:
-            query = (
-                "UPDATE items SET score = (COALESCE(score, 0) * ratings + ?) / (ratings + 1), ratings = ratings + 1 "
-                "WHERE language = ? AND id = ?"
-            )
-            self._scratch.execute(query, (item.score, to_blob(item.language), to_blob(item.id)))
-
-    def system_of(self, item: ScoredItem) -> int:
-        """Return the number of the system of an item that exists."""
-        query = "SELECT system FROM items WHERE language = ? AND id = ?"
-        return self._scratch.execute(query, (to_blob(item.language), to_blob(item.id))).fetchone()[0]
-
-    def get(self, language: str, item_id: str) -> ScoredItem | None:
-        """Return the item with this language and id, if it exists."""
-        query = "SELECT score, cluster FROM items WHERE language = ? AND id = ?"
-        found = self._scratch.execute(query, (to_blob(language), to_blob(item_id))).fetchone()
-        return ScoredItem(language, item_id, found[0], from_blob(found[1])) if found is not None else None
-
-    def put_cluster(self, language: str, item_id: str, cluster: str) -> None:
-        """Set the cluster of an item, if it exists."""
-        values = (to_blob(cluster), to_blob(language), to_blob(item_id))
-        self._scratch.execute("UPDATE items SET cluster = ? WHERE language = ? AND id = ?", values)
-
-    def only_language(self, item_id: str) -> str:
-        """Return the language of an id; empty if the id occurs in no language or in several."""
-        if not self._is_indexed:
-            self._scratch.execute("CREATE INDEX by_id ON items (id)")
-            self._is_indexed = True
-        query = "SELECT language FROM items WHERE id = ? LIMIT 2"
-        found = self._scratch.execute(query, (to_blob(item_id),)).fetchall()
-        return from_blob(found[0][0]) if len(found) == 1 else ""
-
+from .scored_items import ScoredItem, ScoredItems
 
 KIND = "polyjudge baseline"
 SCHEMA_VERSION = 1
-_CONTENT = _SOURCE = "source"
-"""Items with the same content in this column are a cluster."""
-_DIGEST_BYTES = 12
+_SOURCE = "source"
 _LARGEST = 1e12
 """Larger than any scale; beyond it sums and squares would not be exact."""
 
@@ -151,7 +56,10 @@ class ScoredRun:
     rows: "ItemRows | None" = None
     """The rows of the items; None if it has scores only."""
     names_clusters: bool = True
-    """Whether the file names clusters, or the caller says that items are independent; else neighbours may depend."""
+    """Whether the file names clusters, or the items are known to be independent; else neighbours may not be.
+
+    The prompts of polyjudge's own suites are independent; the segments of a WMT file are not.
+    """
     is_averaged: bool = False
     """Whether an item was rated by several people, and its score is their mean."""
 
@@ -214,14 +122,13 @@ def read_run(
     if not len(items):
         why = f": {notes.problems[0]}" if notes.problems else f" of the system {system!r}" if system else ""
         raise DataError(f"no scores found{why}", path=path)
-    has_texts = not path.name.endswith(".score") and not has_translation_scores(path, table)
-    rows = ItemRows(path, table, system, share_ids) if has_texts else None
-    names_clusters = items.has_clusters or bool(cluster)
-    if rows is not None and not names_clusters:
-        _cluster_by_content(rows, items)
+    of_prompts = has_translation_scores(path, table)
+    rows = ItemRows(path, table, system, share_ids) if not of_prompts and not path.name.endswith(".score") else None
+    names_clusters = of_prompts or bool(cluster) or (items.has_clusters and not path.name.endswith(SCORE_FILES))
+    items.joins_content = not names_clusters and not items.has_clusters
     return ScoredRun(
         *(path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped),
-        by_source=_by_source(rows, items) if rows is not None else None,
+        by_source=None if rows is None else _by_source(rows, items),
         name=next(iter(systems)) if len(systems) == 1 and "" not in systems else system_name(path),
         passes=passes,
         rows=rows,
@@ -351,7 +258,7 @@ def _unique_items(
             raise DataError(f"the score {rating.value:g} of item {rating.id!r} is out of range", path=path)
         item = ScoredItem(rating.language, rating.group or rating.id, rating.value, rating.cluster)
         system = systems[rating.system] if systems else 0
-        if items.add(item, system):
+        if items.add(item, system, rating.source):
             continue
         if items.system_of(item) != system:
             raise _SystemsShareIdsError
@@ -361,17 +268,6 @@ def _unique_items(
         items.add_rating(item)
         is_averaged = True
     return items, is_averaged
-
-
-def _cluster_by_content(rows: ItemRows, items: ScoredItems) -> None:
-    """Make items with the same content a cluster, named by a hash of the content."""
-    if _CONTENT not in column_map(rows.path, rows.table).columns:
-        return
-    for row in rows:
-        if row.get(_CONTENT) not in (None, ""):
-            content = str(row[_CONTENT]).encode(errors="surrogatepass")
-            name = blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
-            items.put_cluster(str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")), name)
 
 
 def _by_source(rows: ItemRows, items: ScoredItems) -> ScoredItems | None:

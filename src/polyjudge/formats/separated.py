@@ -44,7 +44,8 @@ def separated_rows(
         for fields in records:
             if fields and (fields[0] or any(fields)):  # not a blank line
                 fits = len(fields) == count
-                row = dict(zip(names, fields, strict=False)) if fits else _misfit(fields, count)
+                problem = "" if fits else f"expected {count} fields, found {len(fields)}"
+                row = problem or dict(zip(names, fields, strict=False))
                 line, rows, some_fit = before + records.line_num, rows + 1, some_fit or fits
                 yield line, row, lines.offset
         if rows > 1 and not some_fit:
@@ -53,10 +54,6 @@ def separated_rows(
         end = place.line + records.line_num
         where = f", up to line {end}. Is a quotation mark not closed?" if end > line + 1 else ""
         raise DataError(f"invalid row: {error}{where}", path=path, line=line + 1) from None
-
-
-def _misfit(fields: Sequence[str], expected: int) -> str:
-    return f"expected {expected} fields, found {len(fields)}"
 
 
 def check_columns(names: Iterable[str], path: Path, line: int = 0) -> None:

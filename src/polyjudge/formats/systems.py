@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.records.calibration import JudgeIdentity
+from polyjudge.statistics.comparisons import ScoreTable
 
 from .columns import AS_IT_IS, TableOptions
 from .ratings import ALL_INDEPENDENT, Rating, RatingColumns, Ratings, each_rating
@@ -21,13 +22,15 @@ Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _MASK = 2**64 - 1
 _NAMED_MOST = 3
+MOST_SYSTEMS = 100
+"""Each two systems are tested; with more of them that takes too long, and hardly any pair can be distinguished."""
 PAIRED_BY_SOURCE = "the items have no common ids and are paired by source and language"
 SEVERAL_RATINGS = "some items were rated several times for one system; the mean rating counts"
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Comparisons of two systems on an item, in the order of the rows; each index of the arrays is one comparison."""
+    """Comparisons of systems on items: of two at a time, in the order of the rows, and of all by their scores."""
 
     systems: tuple[str, ...]
     languages: tuple[str, ...]
@@ -43,6 +46,10 @@ class Compared:
     """Whether a column names the clusters, or they are said to be independent; else rows near each other may not be."""
     failures: "Counter[str]"
     """By system, the items without a verdict."""
+    table: ScoreTable | None = None
+    """The scores of items that at least two systems have; its clusters are numbered with those of the pairs."""
+    table_language: Numbers | None = None
+    """The language of each item of the table."""
     judges: tuple[JudgeIdentity, ...] = ()
     notes: tuple[str, ...] = ()
     """What a reader should know about how the items were compared."""
@@ -174,6 +181,8 @@ class _Rows:
         self.language.append(self.languages.number(rating.language))
         self.first.append(self.known.number(system))
         self.second.append(self.known.number(other) if other else -1)
+        if len(self.known) > MOST_SYSTEMS:
+            raise ConfigError(f"more than {MOST_SYSTEMS} systems; name those to rank", option="systems")
         self.values.append(value)
 
     def _occurrence(self, source: int, system: str, language: str) -> int:
@@ -215,24 +224,26 @@ class _Joined:
         """Return the comparisons; raise DataError if there are none."""
         if len(self._rows.known) < 2 or not len(self._values):
             raise DataError(self._why_none(notes), path=self._paths[0])
-        scored = np.flatnonzero(self._second < 0)
-        pairs = np.flatnonzero(self._second >= 0)
-        parts = [self._of_pairs(pairs), *self._of_scores(scored)]
-        first, second, share, place = (np.concatenate(each) for each in zip(*parts, strict=True))
-        order = np.argsort(place, kind="stable")
-        first, second, share, place = first[order], second[order], share[order], place[order]
-        if not len(share):
+        scored, pairs = np.flatnonzero(self._second < 0), np.flatnonzero(self._second >= 0)
+        scores, places = self._table(scored)
+        if not len(pairs) and not len(places):
             raise DataError(self._why_none(notes), path=self._paths[0])
+        together = np.concatenate([pairs, places])
+        order = np.argsort(together, kind="stable")
+        clusters = np.empty(len(together), dtype=np.int64)
+        clusters[order] = _in_order(self._cluster_keys()[together[order]])
         return Compared(
             systems=self._rows.known.names,
             languages=self._rows.languages.names,
-            first=first,
-            second=second,
-            share=share,
-            language=self._language[place].astype(np.int64),
-            clusters=_in_order(self._cluster_keys()[place]),
+            first=self._first[pairs].astype(np.int64),
+            second=self._second[pairs].astype(np.int64),
+            share=self._values[pairs],
+            language=self._language[pairs],
+            clusters=clusters[: len(pairs)],
             names_clusters=self._names_clusters,
             failures=self._rows.failures,
+            table=ScoreTable(scores, clusters[len(pairs) :]) if len(places) else None,
+            table_language=self._language[places] if len(places) else None,
             judges=tuple(notes.judges),
             notes=tuple(self._notes),
             problems=tuple(notes.problems),
@@ -270,29 +281,17 @@ class _Joined:
         other = np.where(self._sources > 0, self._sources, items) if not self._rows.has_clusters else items
         return np.where(self._clusters > 0, self._clusters, other)
 
-    def _of_pairs(self, rows: Numbers) -> tuple[Numbers, Numbers, Floats, Numbers]:
-        first, second = (each[rows].astype(np.int64) for each in (self._first, self._second))
-        return first, second, self._values[rows], rows
-
-    def _of_scores(self, rows: Numbers) -> Iterator[tuple[Numbers, Numbers, Floats, Numbers]]:
-        """Yield the comparisons of each two systems that have scores of the same items."""
-        table, places = self._table(rows)
-        for first in range(table.shape[1]):
-            for second in range(first + 1, table.shape[1]):
-                both = np.flatnonzero(~np.isnan(table[:, first]) & ~np.isnan(table[:, second]))
-                left, right = table[both, first], table[both, second]
-                share = (left > right) + 0.5 * (left == right)
-                yield np.full(len(both), first), np.full(len(both), second), share, places[both]
-
     def _table(self, rows: Numbers) -> tuple[Floats, Numbers]:
-        """Return the score of each item (row) for each system (column), and the first row of each item."""
+        """Return the scores of items (rows) that two systems (columns) have, and the first row of each item."""
         by_source = self._rows.has_sources and self._rows.has_made_ids
         table, places, is_shared = self._table_by(rows, by_source=by_source)
         if len(rows) and not by_source and not is_shared and self._rows.has_sources:
             table, places, by_source = *self._table_by(rows, by_source=True)[:2], True
         if by_source and len(rows):
             self._notes.append(PAIRED_BY_SOURCE)
-        return table, places
+        shared = np.flatnonzero((~np.isnan(table)).sum(axis=1) > 1)
+        shared = shared[np.argsort(places[shared], kind="stable")]
+        return table[shared], places[shared]
 
     def _table_by(self, rows: Numbers, *, by_source: bool) -> tuple[Floats, Numbers, bool]:
         keys, size = self._keys(by_source=by_source)[rows], len(self._rows.known)

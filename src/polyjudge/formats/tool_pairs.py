@@ -12,7 +12,7 @@ from polyjudge.errors import DataError
 from polyjudge.files.json_lines import each_json_line
 from polyjudge.files.json_stream import JsonStream
 from polyjudge.files.spill import Occurrences
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 from polyjudge.records.outcomes import SCHEMA_VERSION, Failure, JudgeResult, Outcome, Preference, outcome_row
 
 from .columns import Row, counted_id

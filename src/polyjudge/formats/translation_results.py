@@ -22,8 +22,7 @@ from polyjudge.records.translation import LanguageResult, PromptResult
 
 from .column_search import columns_of
 from .columns import AS_IT_IS, ROLES, ColumnMap, RowMapper, TableOptions
-from .row_files import column_map, files_of
-from .tables import is_table, rows_from
+from .row_files import column_map, files_of, is_table, rows_from
 
 Record = TypeVar("Record", LanguageResult, PromptResult)
 _LIST_NAMES = ("results", "languageResults")
@@ -221,7 +220,7 @@ def language_row(language: LanguageResult) -> dict[str, Any]:
 
 
 def read_language_row(row: Mapping[str, Any]) -> LanguageResult:
-    """Reverse `language_row`."""
+    """Return the language of a row that `language_row` returned."""
     language = from_open_json(LanguageResult, {**row, "prompts": []})
     return replace(language, prompts=tuple(from_open_json(PromptResult, each) for each in row["prompts"]))
 

@@ -17,7 +17,7 @@ from polyjudge.files.spill import ScratchRows
 from polyjudge.records.codec import from_open_json, to_open_json
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageScore, PromptScore
-from polyjudge.verdicts.translation import has_scores, reached_by_enough, scores_pass
+from polyjudge.verdicts.translation import dimension_scores, has_scores, reached_by_enough, scores_pass
 
 SCHEMA_VERSION = 1
 _NULLS = dict.fromkeys(("scriptScore", "grammarScore", "coherenceScore", "isCorrectLanguage"))
@@ -99,7 +99,7 @@ def score_row(score: LanguageScore) -> dict[str, Any]:
 
 
 def read_score_row(row: Mapping[str, Any]) -> LanguageScore:
-    """Reverse `score_row`."""
+    """Return the score of a row that `score_row` returned."""
     prompts = tuple(_read(PromptScore, each) for each in row["prompts"])
     return replace(_read(LanguageScore, {**row, "prompts": []}), prompts=prompts)
 
@@ -143,8 +143,7 @@ class TranslationScores:
     def _add(self, line: int, score: LanguageScore | None) -> None:
         if score is None:
             return
-        values = (score.script_score, score.grammar_score, score.coherence_score, score.is_correct_language)
-        self.holds_scores |= bool(score.error or score.notes) or any(value is not None for value in values)
+        self.holds_scores |= bool(score.error or score.notes) or has_scores(score)
         tag, name = score.language_code.casefold(), score.language_name.casefold()
         key = f"tag {tag}" if tag else f"name {name}"
         if key in self._places:
@@ -193,9 +192,9 @@ def _read(kind: type[Score], row: Mapping[str, Any]) -> Score:
     """Return a record; raise DataError for a score that is not on the scale."""
     score = from_open_json(kind, {key: value for key, value in row.items() if key != "schemaVersion"})
     lowest, highest = _SCALE
-    for name, value in zip(_NULLS, (score.script_score, score.grammar_score, score.coherence_score), strict=False):
+    for name, value in dimension_scores(score).items():
         if value is not None and not lowest <= value <= highest:
-            raise DataError(f"{name}: {value!r} is not on the scale from {lowest:g} to {highest:g}")
+            raise DataError(f"{name}Score: {value!r} is not on the scale from {lowest:g} to {highest:g}")
     return score
 
 
@@ -228,8 +227,7 @@ def prompt_score(index: int, outcome: Outcome) -> PromptScore:
 
 def result_of(score: PromptScore) -> JudgeResult | None:
     """Return the judge's result of a prompt in a scores file, or None if there is none."""
-    values = {"script": score.script_score, "grammar": score.grammar_score, "coherence": score.coherence_score}
-    known = {name: value for name, value in values.items() if value is not None}
+    known = {name: value for name, value in dimension_scores(score).items() if value is not None}
     if score.error or not known:
         return None
     flags = {} if score.is_correct_language is None else {"isCorrectLanguage": score.is_correct_language}
@@ -284,8 +282,7 @@ def _notes(prompts: Sequence[PromptScore]) -> str:
 
 
 def _rank(prompt: PromptScore) -> float:
-    values = (prompt.script_score, prompt.grammar_score, prompt.coherence_score)
-    lowest = min((value for value in values if value is not None), default=0.0)
+    lowest = min((value for value in dimension_scores(prompt).values() if value is not None), default=0.0)
     return lowest - 10 * (prompt.is_correct_language is False)
 
 

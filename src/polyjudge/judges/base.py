@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from polyjudge.cache.address import cache_at
+from polyjudge.cache.protocol import cache_at
 from polyjudge.concurrency.pool import in_order
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import NotRecordedError, ProviderError, RefusedError, TransientError, UnreadableReplyError
@@ -26,6 +26,7 @@ from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
 from polyjudge.records.runs import Event
+from polyjudge.records.spans import ErrorSpan
 from polyjudge.version import __version__
 
 from .reply_text import without_reasoning
@@ -64,6 +65,7 @@ class Reading(TypedDict):
     weighted_score: NotRequired[float | None]
     parse_method: str
     repaired: NotRequired[bool]
+    spans: NotRequired[tuple[ErrorSpan, ...]]
 
 
 class ProviderSource(Protocol):
@@ -91,12 +93,12 @@ class ProviderSource(Protocol):
 class Asker:
     """Sends questions to one model, through the given provider or the one in the model's name.
 
-    `max_tokens` is the maximum tokens of a reply; without it, `limit` decides by the provider.
+    Without a model, the default judge is asked. Without `max_tokens`, `limit` limits a reply, by the provider.
     """
 
     def __init__(
         self,
-        model: str,
+        model: str | ModelName,
         *,
         system: str = "",
         cache_db: Path | str | None = None,
@@ -104,7 +106,7 @@ class Asker:
         max_tokens: int | None = None,
         limit: ReplyLimit | None = None,
     ) -> None:
-        self._name = model
+        self.given_model = self._name = model or ("opus" if provider is None else provider.origin.provider)
         self._max_tokens = max_tokens
         self._limit = limit if max_tokens is None else None
         self._thinks = False
@@ -137,8 +139,8 @@ class Asker:
     def name(self) -> ModelName:
         """The model, with its provider."""
         if self._given is not None:
-            return ModelName(self._given.origin.provider, self._name)
-        return resolve_model(self._name)
+            return ModelName(self._given.origin.provider, str(self._name))
+        return self._name if isinstance(self._name, ModelName) else resolve_model(self._name)
 
     def model(self) -> tuple[ModelName, str]:
         """Return the model with its address, which is empty for the vendor's own."""
@@ -188,7 +190,7 @@ class Asker:
     def _open(self) -> tuple[Provider, str]:
         """Open the provider on the first question: a judge can be created and show its prompts without a key."""
         if self._opened is None:
-            provider, model = self._given, self._name
+            provider, model = self._given, str(self._name)
             if provider is None:
                 provider, model = open_provider(self.name), self.name.model
                 if not isinstance(provider, ScriptedProvider):  # a recording does not change
@@ -235,11 +237,6 @@ def provenance_of(origin: Origin, request: Request, question: Question, reply: R
         cached=reply.cached,
         polyjudge_version=__version__,
     )
-
-
-def model_or_usual(model: str, provider: Provider | None) -> str:
-    """Return the model's name: the given one, else the name of the given provider, else the default judge."""
-    return model or ("opus" if provider is None else provider.origin.provider)
 
 
 T = TypeVar("T")
@@ -338,6 +335,11 @@ def models(self: _Asking) -> ModelAddresses:
     return (self.asker.model(),)
 
 
+async def aclose(self: _Asking) -> None:
+    """Close the provider's connections; the next question opens new ones."""
+    await self.asker.aclose()
+
+
 async def score(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:
     """Return the judge's result for one candidate; raise an error if there is no verdict."""
     outcome = await judge.outcome(candidate, context)
@@ -378,8 +380,7 @@ def score_batch_sync(judge: Judge, items: Sequence[Candidate], concurrency: int 
 
 async def close_judge(judge: object) -> None:
     """Close a judge's connections, if it has any; it opens new ones for its next question."""
-    close = getattr(judge, "aclose", None)
-    if close is not None:
+    if (close := getattr(judge, "aclose", None)) is not None:
         await close()
 
 
@@ -394,7 +395,6 @@ async def then_close(judge: object, work: Awaitable[T]) -> T:
 def raise_failure(failure: Failure) -> NoReturn:
     """Raise the error of a failure."""
     if failure.kind in ("unreadable", "refused"):
-        error = UnreadableReplyError if failure.kind == "unreadable" else RefusedError
-        raise error(failure.reason, text=failure.raw)
+        raise (UnreadableReplyError if failure.kind == "unreadable" else RefusedError)(failure.reason, text=failure.raw)
     errors = {"transient": TransientError, "not_recorded": NotRecordedError}
     raise errors.get(failure.kind, ProviderError)(failure.reason)

@@ -41,31 +41,28 @@ class ChoiceJudge:
     score_batch_sync = base.score_batch_sync
     judge = base.judge
     bind = base.bind
+    aclose = base.aclose
     models = property(base.models)
 
     def __init__(
         self,
         labels: Sequence[str] | Mapping[str, float],
-        model: str = "",
+        model: str | ModelName = "",
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
     ) -> None:
         self.labels = Labels(labels)
-        self.model = model = base.model_or_usual(model, provider)
         self._template = read_prompt("choice")
         self.fingerprint = fingerprint([self._template, self.labels.scores], 16)
         self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
+        self.model = self.asker.given_model
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
         question = Question(prompt, self.labels.schema(), "choice", self.fingerprint, repeat)
         return await self.asker.outcome(question, partial(self.labels.read, judged=judged_texts(candidate, context)))
-
-    async def aclose(self) -> None:
-        """Close the provider's connections; the next question opens new ones."""
-        await self.asker.aclose()
 
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""
@@ -163,7 +160,7 @@ class BinaryJudge:
     def __init__(
         self,
         verdicts: Sequence[str],
-        model: str = "",
+        model: str | ModelName = "",
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
@@ -172,8 +169,8 @@ class BinaryJudge:
             count = 1 if isinstance(verdicts, str) else len(verdicts)
             raise ConfigError(f"BinaryJudge requires exactly 2 verdicts, got {count}")
         self.verdicts = list(verdicts)
-        self.model = model = base.model_or_usual(model, provider)
         self._choice = ChoiceJudge(self.verdicts, model, system, cache_db, provider)
+        self.model = self._choice.model
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""

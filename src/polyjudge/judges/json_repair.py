@@ -176,15 +176,12 @@ class _Reader:
             new = self._value()
             if self.cut_text and not isinstance(new, dict | list) and key in self.exact_keys:
                 break  # the complete text may differ
-            self._add(value, key, new)
+            if key in value and json.dumps(value[key]) != json.dumps(new):
+                raise BrokenJson(f"{key!r} is given twice with different values")
+            value[key] = new
             self._separator(_CLOSE)
         self.depth -= 1
         return value
-
-    def _add(self, value: dict[str, Any], key: str, new: Any) -> None:
-        if key in value and json.dumps(value[key]) != json.dumps(new):
-            raise BrokenJson(f"{key!r} is given twice with different values")
-        value[key] = new
 
     def _array(self) -> list[Any]:
         self._go_deeper()

@@ -12,7 +12,8 @@ from polyjudge.concurrency.pool import in_order, together
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.providers.base import Provider
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, PairwiseResult, Preference
+from polyjudge.records.outcomes import Failure, Outcome, PairwiseResult, Preference
+from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import RubricCriterion
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, judged_texts, render_context
 
@@ -34,17 +35,17 @@ class PairwiseJudge:
     def __init__(
         self,
         criteria: Sequence[RubricCriterion] = (_QUALITY,),
-        model: str = "",
+        model: str | ModelName = "",
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
     ) -> None:
         self.criteria = tuple(criteria)
-        self.model = model = base.model_or_usual(model, provider)
         self._template = read_prompt("pairwise")
         self._labels = Labels({"A": 1.0, "B": 0.0, "tie": 0.5}, called="answer")
         self.fingerprint = fingerprint([self._template, self.criteria], 16)
         self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
+        self.model = self.asker.given_model
 
     async def outcome(
         self, first: str, second: str, context: Context | None = None, *, repeat: int = 0
@@ -55,7 +56,9 @@ class PairwiseJudge:
         if isinstance(forward, Failure) or isinstance(backward, Failure):
             failed = next(each for each in (forward, backward) if isinstance(each, Failure))
             return replace(failed, members=(forward, backward))
-        return _combined(forward, backward)
+        preference = _FORWARD[forward.verdict]
+        consistent = preference == _BACKWARD[backward.verdict]
+        return PairwiseResult(preference if consistent else "tie", consistent, forward, backward)
 
     async def compare(self, first: str, second: str, context: Context | None = None) -> PairwiseResult:
         """Return the preference; raise an error if either order has no verdict."""
@@ -82,11 +85,8 @@ class PairwiseJudge:
         return run_sync(then_close(self, self.compare_batch(pairs, concurrency)))
 
     bind = base.bind
+    aclose = base.aclose
     models = property(base.models)
-
-    async def aclose(self) -> None:
-        """Close the provider's connections; the next question opens new ones."""
-        await self.asker.aclose()
 
     def build_prompt(self, first: str, second: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent with `first` shown first."""
@@ -105,12 +105,6 @@ class PairwiseJudge:
         question = Question(prompt, self._labels.schema(), "pairwise", self.fingerprint, repeat)
         judged = (shown_first, *judged_texts(shown_second, context))
         return await self.asker.outcome(question, partial(self._labels.read, judged=judged))
-
-
-def _combined(forward: JudgeResult, backward: JudgeResult) -> PairwiseResult:
-    preference = _FORWARD[forward.verdict]
-    consistent = preference == _BACKWARD[backward.verdict]
-    return PairwiseResult(preference if consistent else "tie", consistent, forward, backward)
 
 
 @dataclass(frozen=True, slots=True)

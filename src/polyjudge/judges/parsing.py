@@ -58,7 +58,8 @@ def read_judge_json(
     try:
         return _read(text, query, schema_enforced)
     except NoVerdictError as error:
-        raise UnreadableReplyError(f"{error}: {_shortened(text)}", text=text) from None
+        start = text if len(text) <= 200 else text[:120] + " … " + text[-60:]
+        raise UnreadableReplyError(f"{error}: {start!r}", text=text) from None
 
 
 def read_reply(
@@ -136,7 +137,3 @@ def _read_lines(text: str, needed: tuple[str, ...], also: tuple[str, ...], query
     if contradicting_statement(lines, needed, prose, query.context):
         return None
     return None if contradicting_reason(lines, needed, query.context) else JudgeJson(lines, "lines")
-
-
-def _shortened(text: str) -> str:
-    return repr(text if len(text) <= 200 else text[:120] + " … " + text[-60:])

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from polyjudge.errors import PolyjudgeError, ProviderError, StoppedError, UnreadableReplyError
 from polyjudge.plugins import PLUGINS, described
-from polyjudge.providers.registry import PROVIDERS, provider_names
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance
 from polyjudge.records.requests import ModelName
@@ -19,16 +18,7 @@ from polyjudge.version import __version__
 from . import base
 from .base import ItemJudge, ModelAddresses, ProviderSource, bound, close_judge
 
-OFFLINE = "offline"
-"""The judge that only runs the checks; a plugin cannot have its name, or that of a provider."""
 _NO_MODEL = "default"
-
-
-def is_judge_plugin(name: str) -> bool:
-    """Return whether a judge of a plugin has this name."""
-    if name in PROVIDERS or name == OFFLINE:
-        return False
-    return name in PLUGINS.names("judges", {*provider_names(), OFFLINE})
 
 
 def judge_plugin_name(name: str) -> ModelName:

@@ -106,17 +106,15 @@ def _speaks_of_text(said: str, verdict: Stated) -> bool:
 
     Fewer words are known in these languages, so a sentence with a negation is not accepted.
     """
-    if has_word(said, "retraction", "refusal", "fraction") or not _explains_numbers(said, verdict):
+    if has_word(said, "retraction", "refusal", "fraction"):
+        return False
+    if not all(is_explained_number(said, match, verdict) for match in number_places(said)):
         return False
     plain = pattern("neutral", said).sub(" … ", said)
     languages = languages_with("topic", plain if plain == said else said)
     return bool(languages) and not any(
         has_word(plain, "verdict", "self", "score", "negation", "doubt", language=each) for each in languages
     )
-
-
-def _explains_numbers(said: str, verdict: Stated) -> bool:
-    return all(is_explained_number(said, match, verdict) for match in number_places(said))
 
 
 def _is_courteous(plain: str) -> bool:

@@ -73,6 +73,7 @@ class ReviewJudge:
     """Asks for a review, and parses its closing lines."""
 
     bind = base.bind
+    aclose = base.aclose
     models = property(base.models)
 
     def __init__(self, model: str, provider: Provider | None = None, instruction: str | None = None) -> None:
@@ -87,10 +88,6 @@ class ReviewJudge:
         """Return the result of the review, or a failure with its reason; the whole review is in `raw`."""
         question = Question(prompt, None, "review", self.fingerprint)
         return await self.asker.outcome(question, lambda reply: _reading(reply, prompt))
-
-    async def aclose(self) -> None:
-        """Close the provider's connections; the next question opens new ones."""
-        await self.asker.aclose()
 
 
 def review_prompt(transcript: str, *, template: str = "", instruction: str | None = None, note: str = "") -> str:

@@ -1,5 +1,6 @@
 """Score a candidate by a rubric in one call."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,11 +14,11 @@ from polyjudge.records.calibration import JudgeIdentity, TrustCard
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Outcome
 from polyjudge.records.requests import ModelName, Reply
-from polyjudge.records.rubrics import Rubric, RubricCriterion
+from polyjudge.records.rubrics import Rubric, RubricCriterion, Scale
 from polyjudge.rubrics.loading import check_rubric, load_rubric
 from polyjudge.rubrics.prompts import PromptRenderer, answer_schema, judged_texts, render_prompt, rubric_fingerprint
 from polyjudge.store.trust_cards import find_card, read_card
-from polyjudge.text.numbers import read_number
+from polyjudge.text.numbers import plain_number
 from polyjudge.verdicts.items import with_passed
 
 from . import base
@@ -88,7 +89,7 @@ def read_verdict(rubric: Rubric, found: JudgeJson) -> Reading:
     """Return the verdict in one reply, or one row of it; raise `ValueError` if it is no verdict by the rubric."""
     subscores = _subscores(rubric, found)
     weighted = weighted_mean(rubric, subscores)
-    own = _number(rubric, found.value["score"], "score") if rubric.overall else weighted
+    own = read_number(found.value["score"], rubric.scale, "score") if rubric.overall else weighted
     if own is None or (weighted is None and rubric.passing is not None):
         # Without all scores the pass rule cannot be applied, so this is not a failed candidate.
         missing = [criterion.name for criterion in rubric.criteria if criterion.name not in subscores]
@@ -118,18 +119,28 @@ def _subscores(rubric: Rubric, found: JudgeJson) -> dict[str, float]:
         same_name = by_name.get(criterion.name.casefold())
         if same_name is None:
             continue
-        values = {_number(rubric, value, criterion.name) for value in same_name}
+        values = {read_number(value, rubric.scale, criterion.name) for value in same_name}
         if len(values) > 1:
             raise ValueError(f"{criterion.name} is given twice with different values")
         subscores[criterion.name] = values.pop()
     return subscores
 
 
-def _number(rubric: Rubric, value: object, name: str) -> float:
-    try:
-        return read_number(value, rubric.scale)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+def read_number(value: object, scale: Scale, name: str) -> float:
+    """Return a number of the scale from 85, 85.0, '85' or '85/100'; raise `ValueError` with the name for others."""
+    if (type(value) is float or type(value) is int) and scale.lowest <= value <= scale.highest:
+        return float(value)
+    number = None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        # An integer too large for a float is outside every scale; infinity avoids an OverflowError.
+        number = float(value) if abs(value) < 1e300 else math.inf
+    elif isinstance(value, str) and (parts := plain_number(value)) and parts[1] in (None, scale.highest):
+        number = parts[0]
+    if number is None:
+        raise ValueError(f"{name}: {value!r} is not a number")
+    if not math.isfinite(number) or not scale.lowest <= number <= scale.highest:
+        raise ValueError(f"{name}: {value!r} is off the scale {scale.lowest:g} to {scale.highest:g}")
+    return number
 
 
 def _yes_or_no(name: str, value: object) -> bool:
@@ -153,8 +164,8 @@ class RubricJudge:
 
     Args:
         criteria: The criteria, or a `Rubric` with its own scale, wording and flags.
-        model: An alias, by default "opus", or "provider/model". With `provider` it is passed on unchanged, and is by
-            default the provider's name.
+        model: An alias, by default "opus", or "provider/model", also as a `ModelName`. With `provider` it is passed on
+            unchanged, and is by default the provider's name.
         system: System prompt.
         cache_db: SQLite file, or URL of PostgreSQL, that stores all replies, so that no question is paid for twice.
         prompt_template: The prompt, with {criteria} {candidate} {context} {subscores_schema} to be filled in.
@@ -168,12 +179,13 @@ class RubricJudge:
     score_batch_sync = base.score_batch_sync
     judge = base.judge
     bind = base.bind
+    aclose = base.aclose
     models = property(base.models)
 
     def __init__(
         self,
         criteria: Sequence[RubricCriterion] | Rubric | str,
-        model: str = "",
+        model: str | ModelName = "",
         system: str = "",
         cache_db: Path | str | None = None,
         prompt_template: str = "",
@@ -182,7 +194,8 @@ class RubricJudge:
     ) -> None:
         self.rubric = _rubric(criteria, prompt_template)
         check_rubric(self.rubric)
-        self.model = model = base.model_or_usual(model, provider)
+        if self.rubric.spans is not None:
+            raise ConfigError(f"the rubric {self.rubric.name!r} asks for error spans; use SpanJudge")
         self.fingerprint = rubric_fingerprint(self.rubric)
         self._schema = answer_schema(self.rubric)
         self._renderer = PromptRenderer(self.rubric)
@@ -193,6 +206,7 @@ class RubricJudge:
         self._on_lines = [*(overall or names), *flags]
         self._also = [*names, "reason"]
         self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, max_tokens=max_tokens)
+        self.model = self.asker.given_model
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
@@ -200,10 +214,6 @@ class RubricJudge:
         question = Question(prompt, self._schema, self.rubric.name, self.fingerprint, repeat)
         read = partial(self._read, judged=judged_texts(candidate, context))
         return with_passed(self.rubric, await self.asker.outcome(question, read))
-
-    async def aclose(self) -> None:
-        """Close the provider's connections; the next question opens new ones."""
-        await self.asker.aclose()
 
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""

@@ -29,7 +29,6 @@ _START = 4
 _ANY_WORD = re.compile(r"[^\W\d_]+")
 _KANA = "\u3040-\u30ff"
 _HAN = "\u3400-\u9fff"
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
 _OTHER_SCRIPT = "^\x00-\u024f\u0300-\u036f\u1e00-\u1eff\u2000-\u2bff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef\ufffc"
 _ALPHABETS = {
     "en": "",

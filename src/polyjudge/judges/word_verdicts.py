@@ -348,6 +348,7 @@ class WordJudge:
     """
 
     bind = base.bind
+    aclose = base.aclose
     models = property(base.models)
 
     def __init__(
@@ -365,10 +366,6 @@ class WordJudge:
         """Return the verdict on a prompt from `word_prompt`, or a failure with its reason."""
         question = Question(prompt, None, "vocabulary", self.fingerprint)
         return await self.asker.outcome(question, lambda reply: self._read(reply, prompt))
-
-    async def aclose(self) -> None:
-        """Close the provider's connections; the next question opens new ones."""
-        await self.asker.aclose()
 
     def _read(self, reply: Reply, prompt: str) -> Reading:
         reading = read_word_verdict(reply.text, self._wording, prompt)

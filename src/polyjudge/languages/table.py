@@ -1,8 +1,9 @@
-"""Look languages up by tag or by name; the user's own file adds rows or replaces shipped ones."""
+"""Look languages up by tag or by name, also those of rows; the user's own file adds languages or replaces them."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import cast
@@ -26,7 +27,12 @@ _USUAL_SCRIPTS = (
     " Orya Sinh Taml Telu Thai"
 )
 _MOST_SPEAKERS = 10_000
+_TAG = re.compile(r"[A-Za-z]{2}([-_][A-Za-z0-9]{1,8})*")
+"""A tag whose language has two letters; no name is so short."""
+_MOST_KNOWN = 10_000
 _WITHOUT_LETTERS = {"Zyyy", "Zinh", "Zzzz", "Qaai"}
+LANGUAGE = "language"
+"""The column of the language in filters."""
 
 
 class LanguageTable:
@@ -124,6 +130,62 @@ def language_table(own_rows: Path | None = None) -> LanguageTable:
     if own_rows is None and not path.is_file():
         return table
     return LanguageTable({**{each.tag: each for each in table}, **_read(path)})
+
+
+class LanguageTags(dict[str, str]):
+    """The tags of languages: `fr` of `French` and `français`; what is not known as a name is returned as it is."""
+
+    def __missing__(self, given: str) -> str:
+        """Look a language up, once; the table is read only if one is given that is no plain tag."""
+        tag = given if not given or _TAG.fullmatch(given) else _of_word(given)
+        if len(self) < _MOST_KNOWN:
+            self[given] = tag
+        return tag
+
+
+def _of_word(given: str) -> str:
+    table = language_table()
+    found = table.find("", given)
+    # Some tags of three letters are names too, such as that of Lao.
+    is_name = found is not None and (not table.has(given) or found.name.casefold() == given.casefold())
+    return found.tag if found is not None and is_name else given
+
+
+class LanguageMatcher:
+    """Compares values with filters; looks up each way of writing a language once."""
+
+    def __init__(self, table: LanguageTable | None = None) -> None:
+        self._given = table
+        self._found: dict[str, Language | None] = {}
+
+    @cached_property
+    def table(self) -> LanguageTable:
+        """The given table, else the one of the working folder, which is read when it is first needed."""
+        return self._given or language_table()
+
+    def selects(self, filters: Mapping[str, frozenset[str]], value_of: Callable[[str], str]) -> bool:
+        """Say whether a row has one of the allowed values in the column of each filter."""
+        for column, allowed in filters.items():
+            value = value_of(column)
+            if value not in allowed and not (column == LANGUAGE and self.is_among(value, allowed)):
+                return False
+        return True
+
+    def is_among(self, language: str, wanted: Iterable[str]) -> bool:
+        """Say whether a language is one of those wanted, whether they are written as tags or as names."""
+        if language in wanted:
+            return True
+        found = self._find(language)
+        return found is not None and any(self._find(each) == found for each in wanted)
+
+    def suggestions(self, wanted: Iterable[str]) -> str:
+        """Return a sentence for each wanted language that is unknown, with the one that was probably meant."""
+        return "".join(map(self.table.suggestion, sorted(wanted)))
+
+    def _find(self, language: str) -> Language | None:
+        if language not in self._found:
+            self._found[language] = self.table.find(language)
+        return self._found[language]
 
 
 def plugin_languages() -> tuple[Language, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from polyjudge.calibration.correction import usual_scale
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha
 from polyjudge.statistics.estimates import corrected_mean
@@ -14,7 +15,6 @@ from polyjudge.store.labels import Label
 FEWEST_SHARED = 5
 """With fewer items that two people have labelled, no agreement is reported."""
 _MOST_POINTS = 60
-_KNOWN_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
 Bounds = tuple[float, float]
 Scores = Mapping[str, Sequence[float | None]]
 
@@ -88,7 +88,7 @@ class RunningEstimate:
             self.points = {count: self.points[count] for count in kept}
 
     def _estimate(self, known: Sequence[_Known]) -> Figure:
-        """Weight each language by its items, because small languages are sampled more often than their share."""
+        """Return the estimate, with each language weighted by its items: small languages are sampled more often."""
         groups = [self._group(tags, known) for tags in _groups(self._judged, Counter(each.language for each in known))]
         found = stratified_mean({str(n): each for n, each in enumerate(groups)}, bounds=self._bounds)
         if len(groups) > 1 and found is not None:
@@ -137,8 +137,7 @@ def _groups(languages: Iterable[str], labels: Mapping[str, int]) -> list[list[st
 
 def _to_scale(judged: Sequence[float], bounds: Bounds) -> Callable[[float], float]:
     """Return a function that maps the judge's scores to people's scale; the judge's scale is inferred from them."""
-    low, high = (min(judged), max(judged)) if judged else bounds
-    fitting = (scale for scale in _KNOWN_SCALES if scale[0] <= low and high <= scale[1])
-    low, high = next(fitting, (low, high))
+    span = (min(judged), max(judged)) if judged else bounds
+    low, high = usual_scale(span) or span
     width = (high - low) or 1.0
     return lambda score: bounds[0] + (score - low) / width * (bounds[1] - bounds[0])

@@ -16,8 +16,7 @@ from polyjudge.formats.items import ItemSource
 from polyjudge.formats.ratings import Rating, RatingColumns, has_translation_scores, read_ratings
 from polyjudge.formats.row_files import column_map
 from polyjudge.formats.translation_results import TranslationResults, is_results_file
-from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.table import LanguageTable
+from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.outcomes import Item
 from polyjudge.text.display import one_line
 
@@ -53,7 +52,8 @@ def draw(candidates: Sequence[Candidate], count: int, seed: int) -> list[Drawn]:
     by_language: defaultdict[str, list[Candidate]] = defaultdict(list)
     for each in candidates:
         by_language[each.language].append(each)
-    middle = _middle([each.score for each in candidates if each.score is not None])
+    scores = sorted(each.score for each in candidates if each.score is not None)
+    middle = scores[len(scores) // 2] if scores else 0.0
     shares = allotted(by_language, min(count, len(candidates)), seed)
     drawn: list[Drawn] = []
     for language, share in shares.items():
@@ -114,10 +114,6 @@ def _evenly(ordered: Sequence[Candidate], count: int, start: float) -> list[Cand
     """Return items at equal steps from a random start: each is equally likely, and each status has its share."""
     step = len(ordered) / count
     return [ordered[min(int((place + start) * step), len(ordered) - 1)] for place in range(count)]
-
-
-def _middle(scores: Sequence[float]) -> float:
-    return sorted(scores)[len(scores) // 2] if scores else 0.0
 
 
 _MOST_CHECKED = 5_000
@@ -261,7 +257,10 @@ def _is_rated(source: Source) -> bool:
 def _items(source: Source) -> Iterator[Item]:
     """Yield all items with their texts; those of a translator under ids such as `th:0`."""
     if is_translation(source):
-        _refuse_columns(source)
+        others = sorted(source.filters.keys() - {LANGUAGE})
+        if others:
+            message = f"Translations are chosen by language only, not by {others[0]!r}. Write language=TAG"
+            raise ConfigError(message, option="filter")
         for language in TranslationResults(source.results, source.reading):
             tag = language.language_code or language.language_name
             for index, prompt in enumerate(language.prompts):
@@ -285,14 +284,6 @@ def _column_filters(source: Source, texts: Path) -> Mapping[str, frozenset[str]]
             names = one_line(", ".join(sorted(map(str, columns.found))), 300)
             raise DataError(f"no column {unknown[0]!r}. Found: {names}", path=texts, option="filter")
     return found
-
-
-def _refuse_columns(source: Source) -> None:
-    """Refuse a filter on another column of translations than their language."""
-    others = sorted(source.filters.keys() - {LANGUAGE})
-    if others:
-        message = f"Translations are chosen by language only, not by {others[0]!r}. Write language=TAG"
-        raise ConfigError(message, option="filter")
 
 
 def _candidates(source: Source, ratings: Mapping[str, Rating], *, checks: bool = True) -> Iterator[Candidate]:

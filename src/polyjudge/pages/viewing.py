@@ -15,7 +15,7 @@ from polyjudge.formats.scored_runs import read_run
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.comparison import ComparisonOptions
 from polyjudge.reports.blocks import html_page
-from polyjudge.reports.run_formats import RUN_FORMATS
+from polyjudge.reports.run_page import RUN_FORMATS
 from polyjudge.reports.run_rows import RunRows
 from polyjudge.reports.runs import RunReport, Selection
 from polyjudge.reports.translation_formats import FORMATS

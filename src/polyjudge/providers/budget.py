@@ -5,7 +5,7 @@ import asyncio
 from msgspec.structs import replace
 
 from polyjudge.errors import CapReachedError, ConfigError, MalformedResponseError, RateLimitedError, TransientError
-from polyjudge.records.requests import Price, Reply, Request
+from polyjudge.records.requests import ModelName, Price, Reply, Request
 from polyjudge.records.runs import Caps, Spent
 
 from .base import Provider, close_wrapped
@@ -109,7 +109,9 @@ class BudgetedProvider:
 
     aclose = close_wrapped
 
-    def __init__(self, provider: Provider, budget: Budget, price: Price | None, *, name: str = "this model") -> None:
+    def __init__(
+        self, provider: Provider, budget: Budget, price: Price | None, *, name: ModelName | str = "this model"
+    ) -> None:
         need_price(budget.caps, price, name)
         self._provider = provider
         self.origin = provider.origin
@@ -147,7 +149,7 @@ class BudgetedProvider:
         spent.lost_cost_usd += cost
 
 
-def need_price(caps: Caps, price: Price | None, name: str) -> None:
+def need_price(caps: Caps, price: Price | None, name: ModelName | str) -> None:
     """Raise an error for a cap on cost if the model's price is unknown."""
     if caps.cost_usd is not None and price is None:
         message = f"a cap on cost needs a price, and none is known for {name}; give one"

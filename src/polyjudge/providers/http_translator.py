@@ -216,7 +216,8 @@ class _Connection:
             return (await self._send(self._client, [text], pair))[0]
         loop = asyncio.get_running_loop()
         waiting = self._waiting.get(pair, [])
-        if waiting and self._most_characters and self._size(waiting) + len(text) > self._most_characters:
+        size = len(text) + sum(len(each) for each, _ in waiting)
+        if waiting and self._most_characters and size > self._most_characters:
             self._start(pair, waiting)
         waiting, future = self._waiting.setdefault(pair, []), loop.create_future()
         waiting.append((text, future))
@@ -225,10 +226,6 @@ class _Connection:
         elif len(waiting) == 1:
             loop.call_later(_GATHERING_S, self._start, pair, waiting)
         return await future
-
-    @staticmethod
-    def _size(waiting: Sequence[tuple[str, object]]) -> int:
-        return sum(len(text) for text, _ in waiting)
 
     def _start(self, pair: tuple[str, str], waiting: list[tuple[str, asyncio.Future[str]]]) -> None:
         """Send the texts that wait, unless they were sent already."""

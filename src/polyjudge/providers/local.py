@@ -5,6 +5,7 @@ import json
 import secrets
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, cast
 from urllib.parse import urljoin
 
@@ -16,7 +17,7 @@ from polyjudge.files.json_lines import parse_json
 from polyjudge.records.requests import Finish, ModelName, Reply, Request, sent_parameters
 from polyjudge.text.display import one_line
 
-from .base import ParameterFilter, Provider, Stopwatch, is_same_but_prompt
+from .base import ParameterFilter, is_same_but_prompt
 from .http import HttpClient, HttpResponse
 from .models import model_facts
 from .redacting import REDACTED, without_keys
@@ -94,11 +95,6 @@ _SHORTEST_SECRET = 12
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 
 
-def open_chat(name: ModelName, *, timeout_s: float = 120.0) -> Provider:
-    """Open a model of a service."""
-    return ChatProvider(name, timeout_s=timeout_s)
-
-
 class ChatProvider:
     """Sends requests to one server."""
 
@@ -106,10 +102,13 @@ class ChatProvider:
         self.origin = origin_of(name.provider)
         self._name = name
         self._key = key_for(name)
+        self._path = chat_path(name, self.origin.base_url)
+        headers = {**key_headers(name, self._key), "Content-Type": "application/json"}
         self._bodies = _Bodies(max_tokens_name(name.provider))
         self._timeout_s = timeout_s
         self._filter = ParameterFilter(model_facts(self._name))
-        self._client = PerLoop(self._open, HttpClient.aclose)
+        open_client = partial(HttpClient, self.origin.base_url, headers, timeout_s=timeout_s)
+        self._client = PerLoop(open_client, HttpClient.aclose)
 
     async def complete(self, request: Request) -> Reply:
         """Send a request, and return the reply."""
@@ -120,10 +119,9 @@ class ChatProvider:
         await self._client.aclose()
 
     async def _send(self, request: Request) -> Reply:
-        watch = Stopwatch()
         body = self._bodies.encoded(request)
         try:
-            response = await self._client.get().send("POST", chat_path(self._name, self.origin.base_url), body)
+            response = await self._client.get().send("POST", self._path, body)
         except ResponseTooLargeError as error:  # not retried: the next response would be as long, and charged again
             raise MalformedResponseError(f"malformed response from {self._name.provider}: {error}") from None
         except OSError as error:
@@ -134,7 +132,7 @@ class ChatProvider:
         text = response.body.decode("utf-8-sig", errors="replace")
         if len(self._key) >= _SHORTEST_SECRET:
             text = text.replace(self._key, REDACTED)  # some servers repeat it
-        return watch.stamped(read_completion(text, request, self._name.provider))
+        return read_completion(text, request, self._name.provider)
 
     async def _with_models(self, error: PolyjudgeError) -> PolyjudgeError:
         """Return the error for a model that the user's own server does not know, with the models that it has."""
@@ -147,10 +145,6 @@ class ChatProvider:
         if not models or self._name.model in models:
             return error
         return UnusableError(f"{error} {listed_for_choice(models, self._name.provider, self._name.model)}")
-
-    def _open(self) -> HttpClient:
-        headers = {**key_headers(self._name, self._key), "Content-Type": "application/json"}
-        return HttpClient(self.origin.base_url, headers, timeout_s=self._timeout_s)
 
 
 def error_in(response: HttpResponse, name: ModelName, path: str) -> PolyjudgeError:
@@ -176,15 +170,12 @@ class _Bodies:
     def encoded(self, request: Request) -> bytes:
         if self._last is None or not is_same_but_prompt(self._last, request):
             mark = secrets.token_hex()
-            before, _, after = json.dumps(self._body(replace(request, prompt=mark))).partition(f'"{mark}"')
+            given = chat_body(replace(request, prompt=mark))
+            body = {self._max_tokens_as if name == "max_tokens" else name: value for name, value in given.items()}
+            before, _, after = json.dumps(body).partition(f'"{mark}"')
             self._last, self._around = request, (before, after)
         before, after = self._around
         return f"{before}{json.dumps(request.prompt)}{after}".encode()
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        return {
-            self._max_tokens_as if name == "max_tokens" else name: value for name, value in chat_body(request).items()
-        }
 
 
 def chat_body(request: Request) -> dict[str, Any]:

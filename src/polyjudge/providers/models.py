@@ -122,8 +122,8 @@ def resolve_model(name: str) -> ModelName:
 
 def model_facts(name: ModelName) -> ModelFacts:
     """Return the facts about a model, which are empty for most models."""
-    known = model_table().models
-    return next((facts for facts in known if fnmatchcase(str(name), facts.fits)), ModelFacts())
+    known, written = model_table().models, str(name)
+    return next((facts for facts in known if fnmatchcase(written, facts.fits)), ModelFacts())
 
 
 def user_models() -> Path:

@@ -26,6 +26,7 @@ from polyjudge.errors import (
 from polyjudge.extras import install_command, is_installed
 from polyjudge.plugins import PLUGINS, Plugin, described
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
+from polyjudge.verdicts.items import OFFLINE
 
 from .agent_definitions import how_to_install, load_agent, need_access, program_of
 from .base import Provider, Stopwatch, close_provider
@@ -78,7 +79,7 @@ _APIS = {
         extra="openai",
         batches="batches.openai:open_openai_batches",
     ),
-    "chat": ProviderEntry("providers.local:open_chat", ""),
+    "chat": ProviderEntry("providers.local:ChatProvider", ""),
 }
 
 
@@ -149,6 +150,13 @@ def provider_names() -> list[str]:
 def is_provider(name: str) -> bool:
     """Return whether a provider has this name."""
     return name in PROVIDERS or name in PLUGINS.names("providers", PROVIDERS)
+
+
+def is_judge_plugin(name: str) -> bool:
+    """Return whether a judge of a plugin has this name; it cannot have that of a provider, or `offline`."""
+    if name in PROVIDERS or name == OFFLINE:
+        return False
+    return name in PLUGINS.names("judges", {*provider_names(), OFFLINE})
 
 
 def names_a_model(name: str) -> bool:

@@ -104,7 +104,7 @@ class Recording:
             if first is not None:
                 turns = [row for row in self.rows if row.matcher == first.matcher]
                 return _reply(turns[min(request.repeat, len(turns) - 1)], request)
-        raise NotRecordedError(f"{self.path} has no answer to this prompt")
+        raise NotRecordedError(f"{self.path} has no answer to this prompt; add a row for it")
 
 
 def _reply(row: RecordedAnswer, request: Request) -> Reply:

@@ -12,7 +12,7 @@ from polyjudge.errors import PolyjudgeError, ProviderError, UnusableError
 from polyjudge.files.json_lines import parse_json
 from polyjudge.records.requests import ModelName, Reply, Request
 
-from .base import ParameterFilter, Stopwatch
+from .base import ParameterFilter
 from .models import model_facts
 from .redacting import without_keys
 from .services import origin_of
@@ -116,8 +116,7 @@ class SdkProvider:
         await self._calls.aclose()
 
     async def _send(self, request: Request) -> Reply:
-        watch = Stopwatch()
-        return watch.stamped(await self._calls.make(lambda client: self._ask(client, request)))
+        return await self._calls.make(lambda client: self._ask(client, request))
 
 
 def generated_sdk(name: ModelName, module: Any, key: str, *, timeout_s: float) -> Sdk:

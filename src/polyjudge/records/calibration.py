@@ -90,6 +90,23 @@ class ControlResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """Mean change of the score, as a share of the scale."""
 
 
+class PlantedResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many of the errors that one perturbation plants a judge of error spans marks; without people."""
+
+    perturbation: str
+    """Empty for texts that were not perturbed."""
+    texts: int
+    errors: int = 0
+    found: Figure = Figure()
+    """Share of the planted errors that a span overlaps."""
+    characters: Figure = Figure()
+    """Share of the planted characters that are marked."""
+    right: Figure = Figure()
+    """Share of the marked characters that were planted."""
+    false_alarms: Figure = Figure()
+    """Of clean texts and controls: the share in which something is marked."""
+
+
 class Effect(Struct, frozen=True, kw_only=True, rename="camel"):
     """One bias of a judge: its effect on the score or the choice."""
 
@@ -122,6 +139,10 @@ class LanguageTrust(Struct, frozen=True, kw_only=True, rename="camel"):
     agreement: Mapping[str, Figure] = {}
     """With people, if labels were given."""
     labels: int = 0
+    spans: Mapping[str, Figure] = {}
+    """How far its error spans are those of people."""
+    span_texts: int = 0
+    """Comparisons of one of its texts with one person's annotation."""
 
 
 class JudgeIdentity(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -152,6 +173,11 @@ class TrustCard(Struct, frozen=True, kw_only=True, rename="camel"):
     agreement: Mapping[str, Figure] = {}
     """With people, over all languages."""
     labels: int = 0
+    spans: Mapping[str, Figure] = {}
+    """How far its error spans are those of people, over all languages."""
+    span_texts: int = 0
+    planted: Mapping[str, PlantedResult] = {}
+    """By perturbation, what a judge of error spans finds of planted errors; the empty name is clean texts."""
     runs: tuple[Mapping[str, Any], ...] = ()
     """When each measurement was made, with the numbers of texts and questions."""
 

@@ -25,6 +25,8 @@ class Difference(Struct, frozen=True, kw_only=True, rename="camel"):
     detectable: float | None
     """The minimum detectable difference, at a statistical power of 0.8."""
     verdict: Change
+    clusters_needed: int = 0
+    """The number of clusters, or items without clusters, that a test needs."""
 
 
 class ItemCounts(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -108,6 +110,8 @@ class Comparison(Struct, frozen=True, kw_only=True, rename="camel"):
     options: ComparisonOptions
     clusters_needed: int = 0
     """The number of clusters, or items without clusters, below which nothing can be said of a language."""
+    clusters_with_documents: int = 0
+    """The same if a column names the documents, or if the items are independent."""
     overall: LanguageChange
     """Over all items, with equal weight."""
     languages_alike: Difference

@@ -8,6 +8,7 @@ from msgspec import Struct
 from polyjudge.errors import DataError, other_version
 
 from .codec import Number, from_json, to_json
+from .spans import ErrorSpan
 
 
 class Item(Struct, frozen=True):
@@ -91,6 +92,8 @@ class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag=
     """Whether it passes by the rubric's rule, or has the first of two verdicts; None without a rule."""
     order: Order = ""
     """The order in which a pair was shown, for a verdict in one order; the verdict is about the given order."""
+    spans: tuple[ErrorSpan, ...] = ()
+    """The errors that a judge of spans proposed, each with its place or the reason why it has none."""
 
 
 class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="failure"):

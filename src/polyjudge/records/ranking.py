@@ -48,7 +48,7 @@ class SystemPair(Struct, frozen=True, kw_only=True, rename="camel"):
     losses: int
     ties: int
     p: float | None
-    """The p-value of equal strength."""
+    """The p-value of equal strength; None if there are too few clusters, or nothing connects the two."""
     adjusted_p: float | None
     """The p-value adjusted over all pairs, and over the languages in a ranking by language (Holm)."""
     verdict: PairVerdict
@@ -64,8 +64,8 @@ class LanguageRanking(Struct, frozen=True, kw_only=True, rename="camel"):
     comparisons: int
     clusters: int
     """Groups of dependent comparisons; without clusters, each item is one."""
-    block: int
-    """How many neighbouring clusters are tested as one; 1 if the files name the clusters."""
+    may_be_related: bool
+    """Whether no column names the clusters, so that neighbours are tested as if they may belong together."""
     is_limited: bool
     """Whether half a win was added to both sides of each pair, because a strength would be infinite."""
     clusters_needed: int

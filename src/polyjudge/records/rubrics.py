@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from .codec import Number
+from .spans import SpanSeverity
 
 
 class RubricCriterion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +39,18 @@ class PassRule(Struct, frozen=True, forbid_unknown_fields=True):
     flags: tuple[str, ...] = ()
 
 
+class SpanRules(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a judge of error spans marks; the criteria of its rubric are the categories of errors."""
+
+    severities: Mapping[SpanSeverity, str]
+    """The severities that the judge may give, with their meaning."""
+    penalties: Mapping[str, Number] = {}
+    """The penalty of an error by severity, by category (also the part before the slash), or by both:
+    `minor fluency/punctuation`; needed if the judge states no score."""
+    verifier: str = ""
+    """The model that confirms or rejects each span; none by default."""
+
+
 class Rubric(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rubric, the content of one TOML file."""
 
@@ -51,3 +64,5 @@ class Rubric(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether the judge is asked for an overall score; otherwise the weighted mean is the score."""
     flags: tuple[Flag, ...] = ()
     passing: PassRule | None = None
+    spans: SpanRules | None = None
+    """For a judge that marks errors in the text."""

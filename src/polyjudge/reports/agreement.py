@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polyjudge.calibration.agreement import AS_A_TIE, EVERY_ITEM, Found
-from polyjudge.calibration.agreement_result import AgreementResult
+from polyjudge.calibration.agreement import AS_A_TIE, EVERY_ITEM, AgreementResult, Found
 from polyjudge.calibration.annotators import RaterPair
 from polyjudge.calibration.matching import Combination
 from polyjudge.calibration.orders import OrderEffects
@@ -111,13 +110,16 @@ def _means(means: Mapping[str, MeanError], *, people: bool) -> Table:
         "labels": "Labels" if people else "Other judge",
         "judgeOfAllItems": "Judge, all items",
     }
-    rows = ((names[name], str(each.items), *_mean_cells(each)) for name, each in means.items())
-    return Table(("Mean of", "Items", "Mean", "Standard error"), tuple(rows), (1, 2, 3))
-
-
-def _mean_cells(mean: MeanError) -> tuple[str, str]:
-    error = "–" if mean.standard_error is None else f"{mean.standard_error:.4f}"
-    return figure_text(Figure(mean.mean, mean.low, mean.high), 3), error
+    rows = tuple(
+        (
+            names[name],
+            str(each.items),
+            figure_text(Figure(each.mean, each.low, each.high), 3),
+            "–" if each.standard_error is None else f"{each.standard_error:.4f}",
+        )
+        for name, each in means.items()
+    )
+    return Table(("Mean of", "Items", "Mean", "Standard error"), rows, (1, 2, 3))
 
 
 def _annotators(result: AgreementResult) -> Iterator[Block]:

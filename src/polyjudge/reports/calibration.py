@@ -28,12 +28,19 @@ def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
     if card.controls:
         yield Heading(2, "Controls")
         yield _controls(card)
+    if card.planted:
+        yield Heading(2, "Planted errors found")
+        yield _planted(card)
     if card.effects:
         yield Heading(2, "Biases and stability")
         yield effects_table(card.effects)
     if card.agreement:
         yield Heading(2, "Agreement with people")
         yield agreement_table({"all": (card.labels, card.agreement)})
+    if card.spans:
+        yield Heading(2, "Error spans that people mark")
+        spans = {tag: (trust.span_texts, trust.spans) for tag, trust in card.languages.items() if trust.spans}
+        yield agreement_table({"all": (card.span_texts, card.spans), **spans})
     if card.languages:
         yield Heading(2, "By language")
         yield _languages(card, table)
@@ -52,7 +59,9 @@ def judge_title(card: TrustCard) -> str:
 def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     """Yield the summary of a card."""
     # A language that has only labels was not measured.
-    measured = [trust for trust in card.languages.values() if trust.comparisons or not trust.labels]
+    measured = [
+        trust for trust in card.languages.values() if trust.comparisons or not (trust.labels or trust.span_texts)
+    ]
     if measured:
         yield f"Calibration: {_verdict_counts(measured)}."
     noticed = [kind for kind, each in card.perturbations.items() if each.verdict == "reliable"]
@@ -95,25 +104,22 @@ def agreement_table(rows: Mapping[str, tuple[int, Mapping[str, Figure]]]) -> Tab
 
 def _perturbations(card: TrustCard) -> Table:
     numbers = ("Texts", "Clean above perturbed", "AUC", "Drop", "Rank correlation", "Rises", "Noticed from")
-    by_size = sorted(card.perturbations.values(), key=lambda each: -(each.noticed.value or 0))
-    rows = tuple(_perturbation_row(each) for each in by_size)
-    return Table(("Perturbation", *numbers, "Verdict", "Languages"), rows, tuple(range(1, 8)))
-
-
-def _perturbation_row(result: MonotonicityResult) -> tuple[str, ...]:
-    noticed, counts = result.noticed_from, result.languages
-    return (
-        _plain(result.perturbation),
-        str(result.texts),
-        figure_text(result.noticed),
-        figure_text(result.auc),
-        figure_text(result.drop),
-        figure_text(result.rank_correlation),
-        figure_text(result.violations),
-        figure_text(noticed) if noticed.value is not None or not result.texts else "never",
-        result.verdict,
-        ", ".join(f"{counts[verdict]} {verdict}" for verdict in TRUST_VERDICTS if counts.get(verdict)),
-    )
+    rows = [
+        (
+            _plain(each.perturbation),
+            str(each.texts),
+            figure_text(each.noticed),
+            figure_text(each.auc),
+            figure_text(each.drop),
+            figure_text(each.rank_correlation),
+            figure_text(each.violations),
+            figure_text(each.noticed_from) if each.noticed_from.value is not None or not each.texts else "never",
+            each.verdict,
+            ", ".join(f"{each.languages[word]} {word}" for word in TRUST_VERDICTS if each.languages.get(word)),
+        )
+        for each in sorted(card.perturbations.values(), key=lambda each: -(each.noticed.value or 0))
+    ]
+    return Table(("Perturbation", *numbers, "Verdict", "Languages"), tuple(rows), tuple(range(1, 8)))
 
 
 def _controls(card: TrustCard) -> Table:
@@ -122,6 +128,23 @@ def _controls(card: TrustCard) -> Table:
         for each in card.controls.values()
     ]
     return Table(("Changed", "Texts", "False alarms", "Shift"), tuple(rows), (1, 2, 3))
+
+
+def _planted(card: TrustCard) -> Table:
+    rows = [
+        (
+            _plain(each.perturbation) if each.perturbation else "nothing (false alarms)",
+            str(each.texts),
+            str(each.errors),
+            figure_text(each.found),
+            figure_text(each.characters),
+            figure_text(each.right),
+            figure_text(each.false_alarms),
+        )
+        for each in card.planted.values()
+    ]
+    header = ("Planted", "Texts", "Errors", "Found", "Characters found", "Marked rightly", "False alarms")
+    return Table(header, tuple(rows), tuple(range(1, len(header))))
 
 
 def effects_table(effects: Mapping[str, Effect]) -> Table:
@@ -135,22 +158,20 @@ def effects_table(effects: Mapping[str, Effect]) -> Table:
 
 def _languages(card: TrustCard, table: LanguageTable) -> Table:
     numbers = ("Clean above perturbed", "Texts", "Comparisons", "False alarms")
-    rows = tuple(_language_row(language_title(tag, table), trust) for tag, trust in card.languages.items())
-    return Table(("Language", "Verdict", *numbers, "Notices", "Does not notice"), rows, (2, 3, 4, 5))
-
-
-def _language_row(name: str, trust: LanguageTrust) -> tuple[str, ...]:
-    noticed = [kind for kind, each in trust.perturbations.items() if each.verdict == "reliable"]
-    return (
-        name,
-        trust.verdict,
-        figure_text(trust.discrimination),
-        str(trust.texts),
-        str(trust.comparisons),
-        figure_text(trust.false_alarms),
-        _named(noticed),
-        _named(unnoticed_kinds(trust)),
-    )
+    rows = [
+        (
+            language_title(tag, table),
+            trust.verdict,
+            figure_text(trust.discrimination),
+            str(trust.texts),
+            str(trust.comparisons),
+            figure_text(trust.false_alarms),
+            _named([kind for kind, each in trust.perturbations.items() if each.verdict == "reliable"]),
+            _named(unnoticed_kinds(trust)),
+        )
+        for tag, trust in card.languages.items()
+    ]
+    return Table(("Language", "Verdict", *numbers, "Notices", "Does not notice"), tuple(rows), (2, 3, 4, 5))
 
 
 def _named(kinds: list[str], *, most: int = _MOST_NAMED) -> str:

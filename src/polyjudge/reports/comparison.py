@@ -27,18 +27,20 @@ from polyjudge.records.comparison import (
     ItemCounts,
     LanguageChange,
 )
-from polyjudge.statistics.intervals import benjamini_hochberg
+from polyjudge.statistics.intervals import benjamini_hochberg, t_quantile
+from polyjudge.statistics.neighbours import FEWEST, NeighbourError, neighbour_error
 from polyjudge.statistics.paired import (
     MIN_CLUSTERS,
     Clustered,
     clustered,
     detectable_difference,
     difference_figure,
+    errors_needed,
     group_mean_figure,
     group_weighted,
     sign_flip_p,
 )
-from polyjudge.statistics.resampling import Codes, Floats
+from polyjudge.statistics.resampling import Codes, Floats, hull
 from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless, one_line
 from polyjudge.verdicts.comparison import unlike
@@ -110,7 +112,7 @@ def compare_runs(
         (before, after), notes = by_source, (*notes, PAIRED_BY_SOURCE)
     before, after = _with_languages(before, after), _with_languages(after, before)
     items = paired_items(before, after, options.show)
-    languages = _languages(items, options)
+    languages, overall = _languages(items, options), _overall(items, options)
     changed = {kind: {row.language for row in languages if row.score.verdict == kind} for kind in ("worse", "better")}
     worse, better = largest_changes(before, after, items, options.show, changed)
     shown = {"worse": worse, "better": better, **{kind: tuple(items.named.get(kind, ())) for kind in _NAMED}}
@@ -121,23 +123,31 @@ def compare_runs(
         name_after=_name(after, before),
         judges_before=before.judges,
         judges_after=after.judges,
-        notes=(*notes, *_block_note(items)),
+        notes=(*notes, *_neighbour_note(items)),
         options=options,
-        overall=_overall(items, options),
-        languages_alike=_languages_equal(items.independent, items.languages, options),
+        overall=overall,
+        languages_alike=_languages_equal(items.pairs, items.languages, options),
         languages=_with_statuses(languages, before, after),
-        clusters_needed=min_clusters(options.alpha),
+        clusters_needed=_needed((*languages, overall), options),
+        clusters_with_documents=min_clusters(options.alpha),
         **with_texts(shown, before, after, by_source=by_source is not None),
     )
 
 
-def _block_note(items: PairedItems) -> Iterator[str]:
-    """Yield a note if neighbouring items are tested together."""
-    if len(np.unique(items.independent.clusters)) < len(np.unique(items.pairs.clusters)):
+def _neighbour_note(items: PairedItems) -> Iterator[str]:
+    """Yield a note if neighbouring items may belong together."""
+    if items.pairs.may_be_related:
         yield (
-            "no column names the documents, and neighbouring rows vary together; they are tested in blocks. Set "
-            "cluster to the column of documents, or to none if the items are independent"
+            f"no column names the documents, so rows near each other may belong together: at least {FEWEST} items are "
+            "needed, and a difference must be clearer. Set cluster to the column of documents, or to none if the items "
+            "are independent"
         )
+
+
+def _needed(rows: Sequence[LanguageChange], options: ComparisonOptions) -> int:
+    """Return the number of clusters below which nothing can be said: the largest of the rows that have too few."""
+    few = [row.score.clusters_needed for row in rows if row.score.verdict == "too few items"]
+    return max(few, default=min((row.score.clusters_needed for row in rows), default=min_clusters(options.alpha)))
 
 
 _NAMED = ("newly_unjudged", "newly_judged", "missing", "added")
@@ -192,7 +202,7 @@ def _with_languages(run: ScoredRun, other: ScoredRun) -> ScoredRun:
 
 
 def _overall(items: PairedItems, options: ComparisonOptions) -> LanguageChange:
-    pairs, threshold = items.independent, options.pass_from
+    pairs, threshold = items.pairs, options.pass_from
     return LanguageChange(
         language="",
         counts=_counts(pairs, items.kinds),
@@ -206,9 +216,7 @@ def _languages(items: PairedItems, options: ComparisonOptions) -> tuple[Language
     parts: dict[str, Pairs] = {}
     start = 0
     for language, tally in tallies.items():
-        end = start + tally["paired"]
-        part, start = items.pairs.part(start, end), end
-        parts[language] = part if items.names_clusters else part.in_blocks()
+        parts[language] = items.pairs.part(start, start := start + tally["paired"])
     scores = _by_language(parts, options)
     threshold = options.pass_from
     passes = (
@@ -224,7 +232,8 @@ def _languages(items: PairedItems, options: ComparisonOptions) -> tuple[Language
 
 def _by_language(parts: Mapping[str, Pairs], options: ComparisonOptions) -> dict[str, Difference]:
     """Return the difference of each language, with p adjusted over all languages with enough items."""
-    family = sum(len(np.unique(part.clusters)) >= min_clusters(options.alpha) for part in parts.values())
+    least = FEWEST if any(part.may_be_related for part in parts.values()) else min_clusters(options.alpha)
+    family = sum(len(np.unique(part.clusters)) >= least for part in parts.values())
     found = {tag: _difference(part, options, tag, family) for tag, part in parts.items()}
     tested = {tag: each.p for tag, each in found.items() if each.p is not None}
     adjusted = dict(zip(tested, benjamini_hochberg(list(tested.values())), strict=True))
@@ -266,17 +275,34 @@ def _tested(
     pairs: Pairs, sums: Clustered, figure: Figure, options: ComparisonOptions, test: tuple[str, int]
 ) -> Difference:
     language, family = test
-    enough = len(sums.sums) >= min_clusters(options.alpha)
-    seed = (options.seed, crc32(language.encode(errors="surrogatepass")))
-    return Difference(
+    near = neighbour_error(sums.sums, sums.counts) if pairs.may_be_related else None
+    needed = max(min_clusters(options.alpha), near.needed if near else 0)
+    found = Difference(
         before=_mean(pairs.before),
         after=_mean(pairs.after),
-        difference=figure if enough else Figure(figure.value),
-        p=sign_flip_p(sums.sums, permutations=options.permutations, seed=seed) if enough else None,
+        difference=Figure(figure.value),
+        p=None,
         adjusted_p=None,
-        detectable=detectable_difference(sums, alpha=options.alpha / family) if enough else None,
+        detectable=None,
         verdict="too few items",
+        clusters_needed=needed,
     )
+    if len(sums.sums) < needed:
+        return found
+    seed = (options.seed, crc32(language.encode(errors="surrogatepass")))
+    p = sign_flip_p(sums.sums, permutations=options.permutations, seed=seed)
+    detectable = detectable_difference(sums, alpha=options.alpha / family)
+    if near:
+        figure, p = hull(figure, _near_figure(sums, near)), max(p, near.p(float(sums.sums.sum())))
+        least = errors_needed(near.degrees, options.alpha / family) * near.error / float(sums.counts.sum())
+        detectable = None if detectable is None else max(detectable, least)
+    return replace(found, difference=figure, p=p, detectable=detectable)
+
+
+def _near_figure(sums: Clustered, near: NeighbourError) -> Figure:
+    """Return the mean with its interval if neighbours may belong together."""
+    half = t_quantile(near.degrees) * near.error / float(sums.counts.sum())
+    return Figure(sums.mean, sums.mean - half, sums.mean + half)
 
 
 def _with_verdict(found: Difference, options: ComparisonOptions) -> Difference:

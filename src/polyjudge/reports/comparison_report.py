@@ -22,13 +22,13 @@ from polyjudge.text.display import one_line
 
 from .blocks import Block, Heading, Lines, Table, markdown, plain_text
 from .calibration import language_title
-from .comparison import min_clusters
 from .comparison_summary import (
     comparison_advice,
     comparison_headline,
     comparison_limits,
     difference_text,
     digits_of,
+    needed_text,
     pooled_text,
     question,
 )
@@ -124,10 +124,10 @@ def _counts_text(counts: ItemCounts) -> str:
 
 def undecided_text(comparison: Comparison, fail_on: FailOn) -> str:
     """Return why a rule could not be applied."""
-    counts, needed = comparison.overall.counts, min_clusters(comparison.options.alpha)
+    counts = comparison.overall.counts
     unit = "item" if counts.clusters == counts.paired else "cluster"
-    rule = f"the rule {rule_text(fail_on)} was not applied"
-    return f"Too few items to decide: {counted(counts.clusters, unit)}, at least {needed} are needed; {rule}."
+    needed, rule = needed_text(comparison, f"{unit}s"), f"the rule {rule_text(fail_on)} was not applied"
+    return f"Too few items to decide: {counted(counts.clusters, unit)}, and {needed}; {rule}."
 
 
 def gate_result(comparison: Comparison, ruling: Ruling) -> str:

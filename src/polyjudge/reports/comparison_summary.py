@@ -85,9 +85,14 @@ def _needed(comparison: Comparison, counts: Sequence[int] = ()) -> str:
     low, high = min(counts, default=overall.clusters), max(counts, default=overall.clusters)
     have = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     language = " a language" if counts else ""
-    return (
-        f"{comparison.clusters_needed:,} {plural}{language} are needed, and there {'is' if high == 1 else 'are'} {have}"
-    )
+    return f"{needed_text(comparison, f'{plural}{language}')}, and there {'is' if high == 1 else 'are'} {have}"
+
+
+def needed_text(comparison: Comparison, unit: str) -> str:
+    """Say how many items or clusters a verdict needs, and how many with named documents if they are not named."""
+    least, needed = comparison.clusters_with_documents, comparison.clusters_needed
+    fewer = f" ({least:,} if their documents are named, or if they are independent)" if needed > least else ""
+    return f"{needed:,} {unit} are needed{fewer}"
 
 
 def comparison_advice(comparison: Comparison, table: LanguageTable) -> Iterator[str]:

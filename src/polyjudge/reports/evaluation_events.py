@@ -34,13 +34,9 @@ def evaluation_events(row: RunRow) -> Iterator[EvaluationEvent]:
     """
     ids = re.fullmatch("([0-9a-f]{32}) ([0-9a-f]{16})", f"{_first(row, _TRACE_ID)} {_first(row, _SPAN_ID)}")
     trace, span = ids.groups() if ids else ("", "")
-    name = _name(row)
+    name = row.column("extra.scorer") or (row.provenance.rubric if row.provenance else "") or "score"
     for attributes in (_main(row, name), *_others(row, name)):
         yield EvaluationEvent({**attributes, **_shared(row)}, trace, span)
-
-
-def _name(row: RunRow) -> str:
-    return row.column("extra.scorer") or (row.provenance.rubric if row.provenance else "") or "score"
 
 
 def _main(row: RunRow, name: str) -> Attributes:
@@ -59,23 +55,17 @@ def _main(row: RunRow, name: str) -> Attributes:
 def _others(row: RunRow, name: str) -> Iterator[Attributes]:
     """Yield the attributes of subscores: scorers of another tool by their names, criteria after the rubric's name."""
     is_tool = bool(row.column("extra.scorer"))
-    for criterion, score in _numbers(row).items():
+    # A row without a main verdict may have subscores too, then only in its columns.
+    scores = row.subscores or cast(Mapping[str, float], row.columns.get("subscores") or {})
+    for criterion, score in scores.items():
         if not (is_tool and criterion == name):
             own = criterion if is_tool else f"{name}.{criterion}"
             yield {"gen_ai.evaluation.name": own, "gen_ai.evaluation.score.value": score}
-    for scorer, reason in _failures(row).items():
+    failures = cast(Mapping[str, str], row.columns.get("subscoreFailures") or {})
+    for scorer, reason in failures.items():
         if scorer != name:
             error = {"gen_ai.evaluation.explanation": reason, "error.type": _OTHER}
             yield {"gen_ai.evaluation.name": scorer, **error}
-
-
-def _numbers(row: RunRow) -> Mapping[str, float]:
-    """Return the subscores, which a row without a main verdict may have too."""
-    return row.subscores or cast(Mapping[str, float], row.columns.get("subscores") or {})
-
-
-def _failures(row: RunRow) -> Mapping[str, str]:
-    return cast(Mapping[str, str], row.columns.get("subscoreFailures") or {})
 
 
 def _shared(row: RunRow) -> Attributes:

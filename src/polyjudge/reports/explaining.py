@@ -21,7 +21,7 @@ from .blocks import Block, Heading, Lines, Table
 from .translation import Findings, Report, fails_checks
 from .translation_blocks import judge_name
 from .translation_details import score_text
-from .translation_figures import LanguageFigures, cause_of, rules_of
+from .translation_figures import LanguageFigures, cause_of, named_scores, rules_of
 from .translation_summary import by_cause, cause_steps, failing, quoted_reason, report_headline, report_limits
 from .wording import Commands, counted, human_time, plain, share_rule
 
@@ -104,7 +104,8 @@ def explain_output(report: Report, item: str) -> Iterator[Block]:
     index = int(number)
     given = {name: each for name, score in scores.items() for each in score.prompts if each.index == index}
     prompt, fails = language.prompts[index], _fails(verdict, found.findings[index], given)
-    yield Heading(1, f"{_tag(verdict)}:{index}, {_name(verdict)}{_category(prompt)}: {_status_word(fails, given)}")
+    status = "fails" if fails else "passes" if any(map(scores_pass, given.values())) else "no finding, not judged"
+    yield Heading(1, f"{_tag(verdict)}:{index}, {_name(verdict)}{_category(prompt)}: {status}")
     yield Lines(tuple(_evidence(verdict, prompt, found.findings[index], given)))
     for name, score in given.items():
         if score.provenance is not None:
@@ -149,10 +150,8 @@ def _decisions(verdict: Verdict, figures: LanguageFigures) -> Iterator[str]:
 
 
 def _language_points(score: LanguageScore) -> str:
-    named = {"script": score.script_score, "grammar": score.grammar_score, "meaning": score.coherence_score}
-    parts = [f"{name} {value:g}" for name, value in named.items() if value is not None]
     wrong = ["wrong language"] if score.is_correct_language is False else []
-    return f"{', '.join([*parts, *wrong])}; each must be at least {PASSING_SCORE:g}"
+    return f"{', '.join([*named_scores(score), *wrong])}; each must be at least {PASSING_SCORE:g}"
 
 
 def _given(scores: Mapping[str, Mapping[int, PromptScore]], index: int) -> dict[str, PromptScore]:
@@ -162,10 +161,6 @@ def _given(scores: Mapping[str, Mapping[int, PromptScore]], index: int) -> dict[
 def _fails(verdict: Verdict, findings: Findings, given: Mapping[str, PromptScore]) -> bool:
     by_judge = (scores_pass(score) is False for name, score in given.items() if verdict.scores[name].judge != OFFLINE)
     return fails_checks(findings) or any(by_judge)
-
-
-def _status_word(fails: bool, given: Mapping[str, PromptScore]) -> str:
-    return "fails" if fails else "passes" if any(map(scores_pass, given.values())) else "no finding, not judged"
 
 
 def _evidence(

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.files.spill import Names
 from polyjudge.formats.columns import Row
-from polyjudge.formats.scored_runs import ScoredItem, ScoredRun
+from polyjudge.formats.scored_items import ScoredItem
+from polyjudge.formats.scored_runs import ScoredRun
 from polyjudge.records.comparison import ItemChange
-from polyjudge.statistics.paired import neighbour_blocks
+from polyjudge.statistics.paired import in_file_order
 from polyjudge.statistics.resampling import Codes, Floats
 
 
@@ -27,6 +28,8 @@ class Pairs:
     clusters: Codes
     places: Codes
     """The place of each item in the file of the second run."""
+    may_be_related: bool = False
+    """Whether neighbouring clusters may belong together; they are then numbered in the order of the file."""
 
     def __len__(self) -> int:
         return len(self.before)
@@ -39,18 +42,11 @@ class Pairs:
     def part(self, start: int, end: int) -> "Pairs":
         """Return the pairs between two indexes."""
         here = slice(start, end)
-        return Pairs(self.before[here], self.after[here], self.clusters[here], self.places[here])
+        return Pairs(self.before[here], self.after[here], self.clusters[here], self.places[here], self.may_be_related)
 
-    def in_blocks(self, languages: Codes | None = None) -> "Pairs":
-        """Return the pairs with neighbouring clusters joined, because they may be of one document.
-
-        Differences between languages are no sign of documents.
-        """
-        found = self.differences
-        if languages is not None and len(found):
-            means = np.bincount(languages, weights=found) / np.maximum(np.bincount(languages), 1)
-            found = found - means[languages]
-        return dataclasses.replace(self, clusters=neighbour_blocks(found, self.clusters, self.places))
+    def in_order(self) -> "Pairs":
+        """Return the pairs with clusters in the order of the file, of which neighbours may be of one document."""
+        return dataclasses.replace(self, clusters=in_file_order(self.clusters, self.places), may_be_related=True)
 
     def passing(self, threshold: float) -> "Pairs":
         """Return pairs of 1 for a score of at least the threshold, and 0 for a lower one."""
@@ -64,17 +60,11 @@ class PairedItems:
     """All items of both runs by kind of change."""
 
     pairs: Pairs
+    """Sorted by language and id."""
     tallies: Mapping[str, Counter[str]]
     """The number of items of each kind, by language in order."""
     named: Mapping[str, Sequence[ItemChange]]
     """The first few items of each kind except paired ones."""
-    names_clusters: bool
-    """Whether a run names clusters; else neighbouring items may belong together."""
-
-    @property
-    def independent(self) -> Pairs:
-        """The pairs, with neighbours joined unless clusters are named."""
-        return self.pairs if self.names_clusters else self.pairs.in_blocks(self.languages)
 
     @property
     def kinds(self) -> Counter[str]:
@@ -133,7 +123,8 @@ def paired_items(before: ScoredRun, after: ScoredRun, show: int) -> PairedItems:
         )
     columns = np.frombuffer(scores_before), np.frombuffer(scores_after), clusters.codes()
     pairs = Pairs(*columns, np.frombuffer(places, dtype=np.int64))
-    return PairedItems(pairs, tallies, named, names_clusters=before.names_clusters or after.names_clusters)
+    names_clusters = before.names_clusters or after.names_clusters
+    return PairedItems(pairs if names_clusters else pairs.in_order(), tallies, named)
 
 
 def _kind(was: ScoredItem | None, now: ScoredItem | None) -> str:

@@ -16,16 +16,11 @@ from polyjudge.errors import DataError
 from polyjudge.formats.systems import Compared, read_compared
 from polyjudge.records.calibration import Figure
 from polyjudge.records.ranking import LanguageRanking, PairVerdict, RankedSystem, Ranking, RankingOptions, SystemPair
-from polyjudge.statistics.bradley_terry import Comparisons, Strengths, standard_errors, strengths_of, win_rate
+from polyjudge.statistics.bradley_terry import Strengths, standard_errors, strengths_of, win_rate
+from polyjudge.statistics.comparisons import Comparisons
 from polyjudge.statistics.intervals import t_quantile
-from polyjudge.statistics.rank_groups import (
-    equal_strength_scores,
-    holm,
-    neighbour_block,
-    random_signs_p,
-    rank_groups,
-    rank_ranges,
-)
+from polyjudge.statistics.neighbours import FEWEST
+from polyjudge.statistics.rank_groups import equal_strength_scores, holm, random_signs_p, rank_groups, rank_ranges
 from polyjudge.text.display import harmless
 
 _DRAWS_PER_TEST = 40
@@ -34,7 +29,6 @@ _FEWEST_CLUSTERS = 6
 _MOST_NEEDED = 1_000_000
 """Beyond this number of clusters, how many are needed is not said."""
 _POWER = 0.8
-_TIE = 0.5
 
 
 def rank(
@@ -61,11 +55,12 @@ def rank(
 
 def ranking_of(found: Compared, files: tuple[str, ...], options: RankingOptions) -> Ranking:
     """Return the ranking over all items, and by language if there are several."""
-    own = Comparisons(len(found.systems), found.first, found.second, found.share, found.clusters)
+    own = Comparisons(len(found.systems), found.first, found.second, found.share, found.clusters, found.table)
     overall = _Table("", own, found, options)
-    tags = np.unique(found.language) if options.by_language else np.zeros(0, dtype=np.int64)
-    named = sorted((found.languages[tag], int(tag)) for tag in tags) if len(tags) > 1 else []
-    tables = [_Table(name, own.among(found.language == tag), found, options) for name, tag in named]
+    tags = [found.language] if found.table_language is None else [found.language, found.table_language]
+    known = np.unique(np.concatenate(tags)) if options.by_language else np.zeros(0, dtype=np.int64)
+    named = sorted((found.languages[tag], int(tag)) for tag in known) if len(known) > 1 else []
+    tables = [_Table(name, own.among(*(each == tag for each in tags)), found, options) for name, tag in named]
     return Ranking(
         files=files,
         judges=found.judges,
@@ -78,10 +73,14 @@ def ranking_of(found: Compared, files: tuple[str, ...], options: RankingOptions)
 
 def _rankings(tables: "Sequence[_Table]", failures: Mapping[str, int]) -> tuple[LanguageRanking, ...]:
     """Return the rankings of some tables; p-values are adjusted over all of their pairs."""
-    family = sum(len(table.tests) for table in tables)
-    adjusted = iter(holm([test.p for table in tables for test in table.tests.values()]))
+    known = [{pair: test.p for pair, test in table.tests.items() if test.p is not None} for table in tables]
+    family = sum(map(len, known))
+    adjusted = iter(holm([p for each in known for p in each.values()]))
     # Each table takes as many of them as it has tests.
-    return tuple(table.ranking({pair: next(adjusted) for pair in table.tests}, family, failures) for table in tables)
+    return tuple(
+        table.ranking({pair: next(adjusted) for pair in each}, family, failures)
+        for table, each in zip(tables, known, strict=True)
+    )
 
 
 def _notes(found: Compared) -> Iterator[str]:
@@ -108,10 +107,6 @@ class _Table:
         return strengths_of(self.found.wins)
 
     @cached_property
-    def block(self) -> int:
-        return 1 if self.read.names_clusters else neighbour_block(self.found, self.strengths)
-
-    @cached_property
     def order(self) -> list[int]:
         """The compared systems, by part and then the strongest first."""
         systems = [system for system in range(self.found.systems) if not np.isnan(self.strengths.values[system])]
@@ -126,17 +121,28 @@ class _Table:
     @cached_property
     def tests(self) -> "dict[_Pair, _Test]":
         """The test of each pair that something connects."""
-        blocks, found = self.found.in_blocks(self.block), dict[_Pair, _Test]()
-        draws = max(self.options.permutations, _DRAWS_PER_TEST * len(self.pairs))
+        found, draws = dict[_Pair, _Test](), max(self.options.permutations, _DRAWS_PER_TEST * len(self.pairs))
         language = crc32(self.language.encode(errors="surrogatepass"))
         for first, second in self.pairs:
-            sums = equal_strength_scores(blocks, first, second)
-            if sums is not None:
-                seed = (self.options.seed, language, *sorted((first, second)))
-                p = random_signs_p(sums, permutations=draws, seed=seed)
-                error = math.sqrt(float(sums @ sums))
-                found[first, second] = _Test(p, abs(float(sums.sum())) / error if error else 0.0)
+            evidence = equal_strength_scores(self.found, first, second, self.strengths)
+            if evidence is None:
+                continue
+            sums, near = evidence.scores, None if self.read.names_clusters else evidence.neighbour_error()
+            if near and not near.degrees:
+                found[first, second] = _Test(None, 0.0, near.needed)
+                continue
+            seed = (self.options.seed, language, *sorted((first, second)))
+            p, total = random_signs_p(sums, permutations=draws, seed=seed), abs(float(sums.sum()))
+            error = math.sqrt(float(sums @ sums))
+            if near:
+                p, error = max(p, near.p(total)), max(error, near.error)
+            found[first, second] = _Test(p, total / error if error else 0.0, near.needed if near else 0)
         return found
+
+    @property
+    def fewest(self) -> int:
+        """The number of clusters that any test needs, whatever its level."""
+        return _FEWEST_CLUSTERS if self.read.names_clusters else FEWEST
 
     def ranking(
         self, adjusted: Mapping[_Pair, float], family: int, failures: Mapping[str, int] | None = None
@@ -149,9 +155,9 @@ class _Table:
             language=self.language,
             comparisons=len(self.found),
             clusters=self.found.cluster_count,
-            block=self.block,
+            may_be_related=not self.read.names_clusters,
             is_limited=self.strengths.is_limited,
-            clusters_needed=self.block * _clusters_needed(self.options.alpha, family),
+            clusters_needed=max(self.fewest, _clusters_needed(self.options.alpha, family)),
             systems=tuple(self._systems(better, failures or {})),
             pairs=tuple(self._pair(pair, adjusted.get(pair), family) for pair in self.pairs),
         )
@@ -172,7 +178,10 @@ class _Table:
 
     def _system(self, system: int, failures: Mapping[str, int], **known: Any) -> RankedSystem:
         rate, error = win_rate(self.found, system)
-        wins, losses, ties = self._counts(self.found.first == system, self.found.second == system)
+        tally = self.found.tally
+        wins, losses, ties = (
+            round(float(each.sum())) for each in (tally.won[system], tally.won[:, system], tally.tied[system])
+        )
         name = self.read.systems[system]
         return RankedSystem(
             system=name,
@@ -193,23 +202,16 @@ class _Table:
         half = t_quantile(clusters - 1) * error
         return Figure(value, value - half, value + half)
 
-    def _counts(self, as_first: NDArray[np.bool_], as_second: NDArray[np.bool_]) -> tuple[int, int, int]:
-        """Return wins, losses and ties of a system in comparisons where it is the first, or the second."""
-        above, below = self.found.share > _TIE, self.found.share < _TIE
-        wins = int((as_first & above).sum()) + int((as_second & below).sum())
-        losses = int((as_first & below).sum()) + int((as_second & above).sum())
-        return wins, losses, int(as_first.sum()) + int(as_second.sum()) - wins - losses
-
     def _pair(self, pair: _Pair, adjusted: float | None, family: int) -> SystemPair:
         first, second = pair
-        found, test = self.found, self.tests.get(pair)
-        wins, losses, ties = self._counts(
-            (found.first == first) & (found.second == second), (found.first == second) & (found.second == first)
+        test, tally = self.tests.get(pair), self.found.tally
+        wins, losses, ties = (
+            round(float(each[place])) for each, place in ((tally.won, pair), (tally.won.T, pair), (tally.tied, pair))
         )
         verdict: PairVerdict = "not distinguished"
-        if test is None or adjusted is None:
+        if test is None:
             verdict = "not connected"
-        elif adjusted < self.options.alpha:
+        elif adjusted is not None and adjusted < self.options.alpha:
             verdict = "first"
         return SystemPair(
             first=self.read.systems[first],
@@ -226,21 +228,24 @@ class _Table:
 
     def _needed(self, test: "_Test", family: int) -> int | None:
         """Return about how many clusters would distinguish two systems with a power of 0.8, at the difference seen."""
+        least = max(test.needed, _clusters_needed(self.options.alpha, family))
         if not test.errors:
-            return None
+            return least if test.p is None else None
         normal = NormalDist()
         wanted = normal.inv_cdf(1 - self.options.alpha / (2 * family)) + normal.inv_cdf(_POWER)
         needed = self.found.cluster_count * (wanted / test.errors) ** 2
-        least = self.block * _clusters_needed(self.options.alpha, family)
         return max(math.ceil(needed), self.found.cluster_count + 1, least) if needed < _MOST_NEEDED else None
 
 
 class _Test(NamedTuple):
     """The test of equal strength of two systems."""
 
-    p: float
+    p: float | None
+    """None with too few clusters."""
     errors: float
     """The difference in standard errors."""
+    needed: int
+    """The number of clusters that the test needs, if it is not the usual one."""
 
 
 def _clusters_needed(alpha: float, family: int) -> int:

@@ -8,6 +8,7 @@ from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import Figure
 from polyjudge.records.codec import to_json
 from polyjudge.records.ranking import LanguageRanking, RankedSystem, Ranking, SystemPair
+from polyjudge.statistics.neighbours import FEWEST
 
 from .blocks import BLOCK_FORMATS, Block, Heading, Lines, Table
 from .calibration import language_title
@@ -196,11 +197,11 @@ def _legend(ranking: Ranking) -> Iterator[str]:
         "Strength: log odds of a win against a system of mean strength (Bradley and Terry; a tie is half a win for "
         "each). ± is the standard error of the win rate, in percentage points. Brackets: 95% intervals."
     )
-    if ranking.overall.block > 1:
+    if ranking.overall.may_be_related:
         yield (
-            f"No column says which items belong to one document, and rows near each other may. They were tested in "
-            f"blocks of {ranking.overall.block}. Set cluster to the column of documents, or to none if the items are "
-            "independent."
+            f"No column names the documents, so rows near each other may belong together: at least {FEWEST} items are "
+            "needed, and differences must be clearer. Set cluster to the column of documents, or to none if the items "
+            "are independent."
         )
 
 

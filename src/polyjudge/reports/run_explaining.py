@@ -44,14 +44,9 @@ def explain_run(report: RunReport) -> Iterator[Block]:
     if report.unjudged:
         yield Heading(2, "No verdict, by kind")
         yield failure_table(report)
+    worst = [one_line(row.id, _LONGEST_NAME) for row in report.worst_rows()[:1]]
     yield Heading(2, "What cannot be concluded")
-    yield Lines((*run_limits(report), *_hint(report)))
-
-
-def _hint(report: RunReport) -> Iterator[str]:
-    worst = report.worst_rows()
-    if worst:
-        yield f"Evidence: give a language, or an item, such as {one_line(worst[0].id, _LONGEST_NAME)}."
+    yield Lines((*run_limits(report), *(f"Evidence: give a language, or an item, such as {row}." for row in worst)))
 
 
 def explain_group(report: RunReport, wanted: str, commands: Commands) -> Iterator[Block]:
@@ -130,7 +125,8 @@ def explain_item(rows: RunRows, item: str, table: LanguageTable) -> Iterator[Blo
     """Yield what is known about one item of a run."""
     row = next((row for row in rows if row.id == item), None)
     if row is None:
-        raise DataError(f"no item {item!r}. Items are named by their id.", path=rows.path)
+        first = [f" The first one is {each.id!r}." for each in islice(rows, 1)]
+        raise DataError(f"no item {item!r}.{''.join(first)}", path=rows.path)
     yield Heading(1, f"{row_title(row)}: {row.status or 'scored, without a pass rule'}")
     yield Heading(2, "What decided, in order")
     yield Lines(tuple(f"{number}. {step}" for number, step in enumerate(_item_decisions(rows, row), start=1)))

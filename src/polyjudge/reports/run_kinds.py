@@ -26,7 +26,7 @@ UNITS: Mapping[RunKind, str] = {
 ListedKind = Literal["translation", "score", "vocabulary", "transcript"]
 """What a list of runs has; `translation` is a translator's results, `score` also a folder of Parquet files."""
 START = 1 << 16
-"""So many bytes of a file say what it is."""
+"""The number of bytes at the start of a file by which its kind is recognised."""
 _LONGEST_JSON = 1 << 30
 _OUTPUTS = re.compile(rb'"generatedOutput"\s*:')
 _SCORED = re.compile(rb'"outcome"\s*:\s*"(?:result|failure|text)"')
@@ -126,7 +126,9 @@ def read_object(path: Path) -> Row:
     """Return the JSON object in a file; an empty one if it contains another value."""
     try:
         if path.stat().st_size > _LONGEST_JSON:
-            raise DataError("is too large to be read whole", path=path)
+            raise DataError(
+                f"is larger than {_LONGEST_JSON >> 30} GB, which is too large for a single JSON object", path=path
+            )
         found = parse_data(path.read_text(encoding="utf-8-sig"), path)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None

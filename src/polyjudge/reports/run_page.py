@@ -1,4 +1,4 @@
-"""Build the page of the report on a run."""
+"""Build the page of the report on a run, and name the formats of such reports."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import STATUSES, Status
 from polyjudge.verdicts.translation import NEEDED_SHARE
 
-from .blocks import Lines
+from .blocks import Lines, markdown, plain_text
 from .charts import axis, histogram, observed_scale, score_dots
 from .page import (
     Attention,
@@ -22,7 +22,7 @@ from .page import (
 )
 from .page_items import cut, marked
 from .preferences import preference_blocks
-from .run_blocks import failure_table, group_table, subscores_text
+from .run_blocks import failure_table, group_table, run_blocks, run_json, subscores_text
 from .run_details import group_anchor, named_group, run_details
 from .run_rows import RunRow, shipped_rubric
 from .run_summary import (
@@ -57,11 +57,8 @@ from .wording import (
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
 _LONGEST_WHY = 200
-_LONGEST_RAW = 20_000
 _MOST_ROWS_OF_CHART = 100
 _MOST_CRITERIA = 3
-MOST_ITEMS = 100_000
-"""The page has no more items; those that need attention come first."""
 _TERMS = (
     (f"The {NEEDED_SHARE:.0%} rule", f"{share_rule(1, 5)}. {share_rule(1, 4)}."),
     ("4.0 [2.2 to 5.0], n = 5", "Mean, 95% interval and the number of scores: where the mean of many more would be."),
@@ -361,3 +358,12 @@ def _sections(report: RunReport) -> Iterator[tuple[str, str, list[Any]]]:
 
 def _section_of(report: RunReport, column: str) -> str:
     return f"by-{list(report.by_column).index(column)}"
+
+
+RUN_FORMATS: dict[str, Callable[[RunReport, Commands], Iterator[str]]] = {
+    "markdown": lambda report, commands: markdown(run_blocks(report, commands)),
+    "text": lambda report, commands: plain_text(run_blocks(report, commands)),
+    "json": run_json,
+    "html": run_page,
+}
+"""Renders the report on a run, by the name of the format."""

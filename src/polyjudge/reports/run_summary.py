@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from polyjudge.records.rubrics import Scale
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE, Status
-from polyjudge.verdicts.translation import NEEDED_SHARE, is_enough
+from polyjudge.verdicts.translation import NEEDED_SHARE
 
 from .calibration import trust_lines
 from .preferences import FIRST
@@ -305,12 +305,6 @@ def distribution(report: RunReport) -> list[tuple[float, float, int]]:
     for value, count in values.items():
         counts[min(max(int((value - low) / step), 0), _FEW - 1)] += count
     return [(low + step * place, low + step * (place + 1), count) for place, count in enumerate(counts)]
-
-
-def enough_words(group: Group) -> str:
-    """Return whether the share that passes is enough, for a group without a status."""
-    tally = group.tally
-    return "" if not tally.decided else "yes" if is_enough(tally.passing, tally.decided) else "no"
 
 
 def _name(group: Group) -> str:

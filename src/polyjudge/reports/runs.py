@@ -15,8 +15,7 @@ from msgspec.structs import replace as with_fields
 
 from polyjudge.errors import DataError
 from polyjudge.files.spill import ScratchRows
-from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.table import LanguageTable
+from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.codec import from_json
 from polyjudge.records.rubrics import Scale
 from polyjudge.store.trust_cards import trust_in

@@ -1,4 +1,4 @@
-"""Compute and render the report on a translator's output: the scorecard first, then the details."""
+"""Compute the verdicts and figures of a report on a translator's output; the texts stay on disk."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,7 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.spill import ScratchRows
 from polyjudge.formats.translation_results import TranslationResults, language_row, read_language_row
 from polyjudge.formats.translation_scores import TranslationScores, read_score_row, score_row
-from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.table import LanguageTable
+from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.findings import Finding
 from polyjudge.records.translation import LanguageResult, LanguageScore
 from polyjudge.verdicts.translation import (
@@ -93,6 +92,10 @@ class Report:
         self.families = family_totals(self.verdicts)
         """Totals by script family, the largest first."""
         self._positions = [position for *_, position in entries]
+
+    def lists(self, verdict: Verdict) -> bool:
+        """Return whether a verdict is listed in detail: all are, or with `only_failures` those that do not pass."""
+        return not self.only_failures or verdict.status not in ("PASS", "CHECKED", "SKIPPED")
 
     def uncalibrated(self) -> list[str]:
         """Return the languages with judge scores for which no judge is calibrated."""

@@ -5,17 +5,24 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from polyjudge.checks.catalogue import record_of_kind
 from polyjudge.files.json_lines import readable_json
-from polyjudge.records.calibration import Interval
-from polyjudge.records.translation import LanguageResult, LanguageScore, PromptScore
+from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageScore, PromptScore
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import STATUSES, Status
-from polyjudge.verdicts.translation import FAILING, Totals, Verdict, scores_pass, status_label
+from polyjudge.verdicts.translation import FAILING, Totals, Verdict, dimension_scores, scores_pass, status_label
 
 from .blocks import Block, Heading, Lines, Table
 from .calibration import trust_lines as judge_trust_lines
 from .translation import Report
 from .translation_figures import rules_of
-from .translation_summary import MOST_IN_FULL, by_cause, quoted_reason, report_comments, report_headline, report_steps
+from .translation_summary import (
+    MOST_IN_FULL,
+    by_cause,
+    quoted_reason,
+    report_comments,
+    report_headline,
+    report_steps,
+    tested,
+)
 from .wording import Commands, counted, plain
 
 _LONGEST_CELL = 400
@@ -44,7 +51,7 @@ def translation_blocks(report: Report, commands: Commands) -> Iterator[Block]:
     yield Heading(2, "Expanded Details")
     for each in report.details():
         verdict, figures, language, scores = each.verdict, each.figures, each.language, each.scores
-        if verdict.status not in ("PASS", "CHECKED", "SKIPPED") or not report.only_failures:
+        if report.lists(verdict):
             rules = [f"Rule: {rule}" for rule in rules_of(verdict, figures)] if figures.failed else []
             yield from _details(verdict, language, scores, rules)
 
@@ -55,7 +62,9 @@ def translation_scorecard(report: Report, commands: Commands) -> Iterator[Block]
     steps = [f"{step.text} {step.command}".strip() for step in report_steps(report, commands)]
     yield Lines((plain(report_headline(report)), *steps))
     yield Lines(tuple(_totals(report)))
-    yield from _trust(report)
+    if report.trust:
+        yield Heading(3, "Trust in the judges")
+        yield Lines(tuple(trust_lines(report)))
     yield from _priority_table(report)
     yield Heading(3, "By Script Family")
     yield family_table(report)
@@ -76,16 +85,9 @@ def warnings_shown(report: Report) -> list[str]:
 
 def report_facts(report: Report) -> Iterator[str]:
     """Yield the time of the report, and what was tested."""
-    about = report.about
     yield f"Generated: {report.timestamp}"
-    for name, keys in (
-        ("Binding", ("bindingUsed", "binding")),
-        ("Device", ("deviceInfo", "device")),
-        ("Model", ("model",)),
-    ):
-        value = next((about[key] for key in keys if about.get(key)), None)
-        if value is not None:
-            yield f"{name}: {_cell(value if isinstance(value, str) else readable_json(value))}"
+    for name, value in tested(report):
+        yield f"{name}: {_cell(value if isinstance(value, str) else readable_json(value))}"
     if report.accepted:
         yield f"Accepted findings, not shown: {report.accepted}"
     if not report.judges:
@@ -97,7 +99,10 @@ def _totals(report: Report) -> Iterator[str]:
     yield f"Total languages tested: {found.languages - found.counts['SKIPPED']}"
     for status in shown_statuses(found, ("PASS", "FAIL", "UNJUDGED", "SKIPPED")):
         interval = found.interval(status)
-        rate = "" if interval is None else f" ({_percent(found.counts[status], found.decided, interval)})"
+        rate = ""
+        if interval is not None:
+            share = f"{found.counts[status] / found.decided:.1%} of {found.decided}"
+            rate = f" ({share}, 95% interval {interval.low:.1%} to {interval.high:.1%})"
         yield f"{STATUS_NAMES[status]}: {found.counts[status]}{rate}{count_note(report, status)}"
 
 
@@ -122,13 +127,6 @@ def count_note(report: Report, status: Status) -> str:
     return ", by the checks alone" if alone == len(members) else f", {alone} of them by the checks alone"
 
 
-def _trust(report: Report) -> Iterator[Block]:
-    """Yield the trust in the judges."""
-    if report.trust:
-        yield Heading(3, "Trust in the judges")
-        yield Lines(tuple(trust_lines(report)))
-
-
 def trust_lines(report: Report) -> Iterator[str]:
     """Yield the trust in each judge, in words."""
     if report.trust:
@@ -145,10 +143,6 @@ def trust_lines(report: Report) -> Iterator[str]:
         yield from (*lines, *report_comments(report))
 
 
-def _percent(count: int, total: int, interval: Interval) -> str:
-    return f"{count / total:.1%} of {total}, 95% interval {interval.low:.1%} to {interval.high:.1%}"
-
-
 def _priority_table(report: Report) -> Iterator[Block]:
     rows = [_priority_row(verdict) for verdict in report.verdicts if verdict.is_priority]
     if rows:
@@ -161,11 +155,7 @@ def _priority_row(verdict: Verdict) -> tuple[str, ...]:
     if not scores:
         share = f"{verdict.script_passed}/{verdict.script_checked} outputs" if verdict.script_checked else "–"
         return _name(verdict), share, "–", "–", "–", status_label(verdict)
-    cells = [
-        _lowest([score.script_score for score in scores]),
-        _lowest([score.grammar_score for score in scores]),
-        _lowest([score.coherence_score for score in scores]),
-    ]
+    cells = [_lowest([dimension_scores(score)[name] for score in scores]) for name in DIMENSIONS]
     answers = [score.is_correct_language for score in scores if score.is_correct_language is not None]
     correct = ("Yes" if all(answers) else "No") if answers else "–"
     return _name(verdict), *cells, correct, status_label(verdict)
@@ -308,8 +298,7 @@ def _judged(index: int, by_prompt: dict[str, dict[int, PromptScore]]) -> str:
 def _points(score: PromptScore) -> str:
     if score.error:
         return "unjudged"
-    values = (score.script_score, score.grammar_score, score.coherence_score)
-    points = "·".join("–" if value is None else f"{value:g}" for value in values)
+    points = "·".join("–" if value is None else f"{value:g}" for value in dimension_scores(score).values())
     return f"{points} wrong language" if score.is_correct_language is False else points
 
 

@@ -1,31 +1,93 @@
-"""The texts of each language as the page loads them, in parts."""
+"""What the page shows of each language: the cells of the map, and its texts, which the page loads in parts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from polyjudge.languages.table import LanguageTable
-from polyjudge.records.translation import LanguageResult, PromptScore
+from polyjudge.records.rubrics import Scale
+from polyjudge.records.translation import LanguageResult, LanguageScore, PromptScore
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE, Status
-from polyjudge.verdicts.translation import Verdict, has_scores, scores_pass
+from polyjudge.verdicts.translation import PASSING_SCORE, Verdict, dimension_scores, has_scores, is_enough, scores_pass
 
+from .page import Cell
 from .page_items import ITEMS_IN_A_PART, PageItem, part_row
+from .tallies import Scores
 from .translation import Findings, LanguageDetails, Report, fails_checks
 from .translation_blocks import judge_name, judge_note
-from .translation_figures import rules_of
+from .translation_figures import LanguageFigures, named_scores, rules_of
+from .wording import number_range
 
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
+_SCALE = Scale(1, 5)
+_NO_JUDGE = Cell(text="–", style="na")
 _FIRST: dict[Status, int] = {"FAIL": 0, "UNJUDGED": 1}
+
+
+def language_cells(verdict: Verdict, figures: LanguageFigures) -> list[Cell]:
+    """Return the cells of a language: script, language, grammar, meaning, checks."""
+    script = _score_cell(verdict, figures, "script")
+    return [
+        _share_cell(verdict.script_passed, verdict.script_checked) if script.text in ("–", "?") else script,
+        _language_cell(verdict, figures),
+        _score_cell(verdict, figures, "grammar"),
+        _score_cell(verdict, figures, "coherence"),
+        _share_cell(verdict.checked_outputs - verdict.failing_outputs, verdict.checked_outputs),
+    ]
+
+
+def _share_cell(passed: int, checked: int) -> Cell:
+    if not checked:
+        return _NO_JUDGE
+    share = passed / checked
+    style = "v5" if passed == checked else "v3" if is_enough(passed, checked) else "v2" if share >= 0.5 else "v1"
+    return Cell(text=f"{passed:,}/{checked:,}", style=style, value=f"{share:.4f}")
+
+
+def _language_cell(verdict: Verdict, figures: LanguageFigures) -> Cell:
+    answers = [score.is_correct_language for score in _judging(verdict) if score.is_correct_language is not None]
+    if verdict.status == "CONFLICT":
+        return Cell(text="≠", style="cf", value="0", interval=f"check: {verdict.looks_like}")
+    if False in answers:
+        return Cell(text="no", style="v2", value="0")
+    return _share_cell(verdict.checked_outputs - figures.wrong_language, verdict.checked_outputs)
+
+
+def _score_cell(verdict: Verdict, figures: LanguageFigures, dimension: str) -> Cell:
+    """Return the lowest score of the judges, which decides."""
+    judging = _judging(verdict)
+    if not judging:
+        return _NO_JUDGE
+    given = (dimension_scores(score)[dimension] for score in judging if not score.error)
+    values = [value for value in given if value is not None]
+    if not values:
+        return Cell(text="?" if not any(map(has_scores, judging)) else "–", style="ask")
+    lowest, all_scores = min(values), [each[dimension] for each in figures.scores.values() if dimension in each]
+    if verdict.status == "UNRELIABLE":
+        return Cell(text=f"({lowest:g})", style="un", value=f"{lowest:g}", interval=_intervals(all_scores))
+    style = f"v{max(1, min(5, int(lowest)))}"
+    below = lowest >= PASSING_SCORE and any(min(each.values) < PASSING_SCORE for each in all_scores if each.values)
+    text = f"{lowest:g}"
+    return Cell(text=text, style=style, value=text, interval=_intervals(all_scores), is_below_once=below)
+
+
+def _judging(verdict: Verdict) -> list[LanguageScore]:
+    return [score for score in verdict.scores.values() if score.judge != OFFLINE]
+
+
+def _intervals(scores: list[Scores]) -> str:
+    """Return the mean, interval and number of the scores of each judge."""
+    parts: list[str] = []
+    for each in scores:
+        interval = number_range(each.interval(_SCALE), 1)
+        parts.append(f"{each.mean or 0:.1f}{f' {interval}' if interval else ''}, n = {each.count:,}")
+    return "; ".join(parts)
 
 
 def translation_details(report: Report) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
     """Yield the texts of each language in parts, the failed ones first; the page loads them when they are opened."""
-    shown = [
-        place
-        for place, verdict in enumerate(report.verdicts)
-        if not report.only_failures or verdict.status not in ("PASS", "CHECKED", "SKIPPED")
-    ]
+    shown = [place for place, verdict in enumerate(report.verdicts) if report.lists(verdict)]
     for row, place in enumerate(shown):
         found = report.details_at(place)
         by_index = {name: {each.index: each for each in score.prompts} for name, score in found.scores.items()}
@@ -84,8 +146,7 @@ def score_points(score: PromptScore) -> str:
     """Return the scores of one output in one line; empty if there are none."""
     if score.error or not has_scores(score):
         return ""
-    named = (("script", score.script_score), ("grammar", score.grammar_score), ("meaning", score.coherence_score))
-    parts = [f"{name} {value:g}" for name, value in named if value is not None]
+    parts = named_scores(score)
     if score.is_correct_language is not None:
         parts.append(f"language {'yes' if score.is_correct_language else 'no'}")
     return ", ".join(parts)

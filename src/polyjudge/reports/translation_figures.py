@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from polyjudge.files.text_files import read_toml
 from polyjudge.records.findings import Finding, TextCheck
-from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageScore, PromptResult, PromptScore
+from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
 from polyjudge.verdicts.items import OFFLINE
-from polyjudge.verdicts.translation import PASSING_SCORE, Verdict, has_scores, scores_pass
+from polyjudge.verdicts.translation import PASSING_SCORE, Verdict, dimension_scores, has_scores, scores_pass
 
 from .tallies import Comments, Scores
 from .wording import share_bar, share_rule
@@ -23,6 +23,12 @@ _LONGEST_KEPT = 2_000
 _MOST_PIPS = 20
 DIMENSION_NAMES: Mapping[str, str] = {"script": "script", "grammar": "grammar", "coherence": "meaning"}
 """How reports call the dimensions of the rubric."""
+
+
+def named_scores(score: LanguageScore | PromptScore) -> list[str]:
+    """Return the known scores, each after the name of its dimension."""
+    scores = dimension_scores(score).items()
+    return [f"{DIMENSION_NAMES[name]} {value:g}" for name, value in scores if value is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,19 +102,13 @@ def _add_scores(found: LanguageFigures, scores: Mapping[str, PromptScore]) -> No
     found.without_reply += bool(scores) and not any(map(has_scores, scores.values()))
     for name, score in scores.items():
         found.comments.add("" if score.error else score.notes)
-        values = (score.script_score, score.grammar_score, score.coherence_score)
-        for dimension, value in zip(DIMENSIONS, values, strict=True):
+        for dimension, value in dimension_scores(score).items():
             if value is not None and not score.error:
                 found.scores.setdefault(name, {}).setdefault(dimension, Scores()).add(value)
 
 
 def _badness(failing: set[str], scores: Mapping[str, PromptScore]) -> float:
-    values = [
-        value
-        for score in scores.values()
-        for value in (score.script_score, score.grammar_score, score.coherence_score)
-        if value is not None
-    ]
+    values = [value for score in scores.values() for value in dimension_scores(score).values() if value is not None]
     return 10.0 * bool(failing) - min(values, default=PASSING_SCORE)
 
 
@@ -150,8 +150,7 @@ def _judged_kinds(verdict: Verdict) -> list[str]:
     low: list[tuple[float, str]] = []
     for score in verdict.scores.values():
         low += [(0.0, "language")] if score.is_correct_language is False else []
-        values = (score.coherence_score, score.grammar_score, score.script_score)
-        named = zip(("coherence", "grammar", "script"), values, strict=True)
+        named = reversed(dimension_scores(score).items())  # of equal scores, the meaning counts most
         low += [(value, name) for name, value in named if value is not None and value < PASSING_SCORE]
     return [f"judge: {name}" for _, name in sorted(low, key=lambda each: each[0])]
 

@@ -18,7 +18,6 @@ from polyjudge.records.calibration import TrustCard
 from polyjudge.records.translation import LanguageResult
 from polyjudge.store.trust_cards import card_row, identity_in, trust_in
 from polyjudge.verdicts.translation import Totals, Verdict, status_fields
-from polyjudge.verdicts.trust import JudgeTrust
 
 from .blocks import html_page, markdown, plain_text
 from .calibration import card_blocks, card_json, judge_title
@@ -54,7 +53,9 @@ def report(
     scores = {name: TranslationScores(Path(path)) for name, path in given.items() if path is not None}
     for each in scores.values():
         if not each.holds_scores:
-            raise DataError("no judge scores found; is this a scores file?", path=each.path)
+            raise DataError(
+                "no judge scores found. Give the scores of translation quick or translation full", path=each.path
+            )
     return Report(
         TranslationResults(Path(results), table),
         scores,
@@ -102,13 +103,15 @@ def _joined(rows: Iterable[str]) -> Iterator[str]:
 
 
 def _head(report: Report, commands: Commands) -> dict[str, Any]:
-    found = report.totals
+    found, about = report.totals, report.about
     head = {
         "schemaVersion": SCHEMA_VERSION,
         "timestamp": report.timestamp,
         "headline": plain(report_headline(report)),
         "next": [{"text": step.text, "command": step.command} for step in report_steps(report, commands)],
-        **_about(report),
+        "bindingUsed": about.get("bindingUsed", about.get("binding")),
+        "deviceInfo": about.get("deviceInfo", about.get("device")),
+        "model": about.get("model"),
         "totalLanguages": found.languages,
         "passedLanguages": found.without_failure,  # the founding field: PASS and CHECKED
         "checkedLanguages": found.counts["CHECKED"],
@@ -121,7 +124,10 @@ def _head(report: Report, commands: Commands) -> dict[str, Any]:
         "passRateInterval": to_builtins(found.rate_interval) if found.rate_interval else None,
         "statuses": dict(found.counts),
         "scriptFamilies": [_family(family, each) for family, each in report.families.items()],
-        "trust": {name: _trust_row(trust) for name, trust in report.trust.items()},
+        "trust": {
+            name: {"judge": trust.judge, "card": card_row(trust.card) if trust.card else None, "why": trust.why}
+            for name, trust in report.trust.items()
+        },
         "sameComments": report_comments(report),
         "verdicts": [_verdict(verdict) for verdict in report.verdicts],
         "warnings": list(report.warnings),
@@ -129,7 +135,7 @@ def _head(report: Report, commands: Commands) -> dict[str, Any]:
         "acceptedFindings": report.accepted,
     }
     own = (*head, "binding", "device", "languageResults", "judgeScores")
-    return {**head, **{key: value for key, value in report.about.items() if key not in own}}
+    return {**head, **{key: value for key, value in about.items() if key not in own}}
 
 
 def _family(family: str, found: Totals) -> dict[str, Any]:
@@ -142,20 +148,6 @@ def _family(family: str, found: Totals) -> dict[str, Any]:
         "rate": found.rate,
         "interval": to_builtins(found.rate_interval) if found.rate_interval else None,
         "statuses": dict(found.counts),
-    }
-
-
-def _trust_row(trust: JudgeTrust) -> dict[str, Any]:
-    """Return the card of a judge, or why there is none."""
-    return {"judge": trust.judge, "card": card_row(trust.card) if trust.card else None, "why": trust.why}
-
-
-def _about(report: Report) -> dict[str, Any]:
-    about = report.about
-    return {
-        "bindingUsed": about.get("bindingUsed", about.get("binding")),
-        "deviceInfo": about.get("deviceInfo", about.get("device")),
-        "model": about.get("model"),
     }
 
 

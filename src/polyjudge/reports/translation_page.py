@@ -31,8 +31,7 @@ from .page import (
 from .page_items import marked
 from .translation import Report
 from .translation_blocks import family_table, warnings_shown
-from .translation_cells import language_cells
-from .translation_details import score_text, translation_details
+from .translation_details import language_cells, score_text, translation_details
 from .translation_figures import DIMENSION_NAMES, LanguageFigures, cause_of, rules_of
 from .translation_summary import (
     MOST_IN_FULL,
@@ -47,6 +46,7 @@ from .translation_summary import (
     report_limits,
     report_steps,
     trust_rows,
+    with_figures,
 )
 from .wording import STATUS_MEANINGS, UNCALIBRATED, Commands, Span, language_rule, listed, percent_range, share_rule
 
@@ -84,7 +84,7 @@ _TERMS = (
 def translation_page(report: Report, commands: Commands | None = None, /) -> Iterator[str]:
     """Render the page; texts are read one language at a time."""
     commands = commands or Commands()
-    shown = _shown(report)
+    pairs = with_figures(report)
     bad, counts = failing(report), report.totals.counts
     in_full = _in_full(report) if len(bad) > MOST_IN_FULL else bad
     names = {verdict.language or verdict.name for verdict, _ in in_full}
@@ -98,7 +98,7 @@ def translation_page(report: Report, commands: Commands | None = None, /) -> Ite
         unit="languages",
         sum_note=_sum_note(report),
         trust=list(trust_rows(report)),
-        must=[(each.status, _name(each), _allowed_note(each, own)) for each, own in _pairs(report) if each.is_priority],
+        must=[(each.status, _name(each), _allowed_note(each, own)) for each, own in pairs if each.is_priority],
         causes=[(cause, [_link(report, each, names) for each in group]) for cause, group in by_cause(report).items()],
         attention_note=f"{len(bad):,} of {report.totals.languages:,} languages do not pass. Each row shows the finding "
         f"that decided, in the text itself. At least {NEEDED_SHARE:.0%} of the outputs of a language must pass.",
@@ -113,7 +113,7 @@ def translation_page(report: Report, commands: Commands | None = None, /) -> Ite
         map_note=_MAP_NOTE,
         columns=_COLUMNS,
         filters=_filters(report),
-        rows=[_row(report, *pair) for pair in shown],
+        rows=[_row(report, *pair) for pair in pairs if report.lists(pair[0])],
         chart=_chart(report),
         sections=list(_sections(report)),
         warnings=warnings_shown(report),
@@ -127,15 +127,6 @@ def _title(report: Report) -> str:
     model = report.about.get("model")
     named = f"{one_line(model, _LONGEST_NAME)}, " if isinstance(model, str) else ""
     return f"{named}translation report"
-
-
-def _pairs(report: Report) -> Iterator[tuple[Verdict, LanguageFigures]]:
-    yield from zip(report.verdicts, report.figures, strict=True)
-
-
-def _shown(report: Report) -> list[tuple[Verdict, LanguageFigures]]:
-    fine = ("PASS", "CHECKED", "SKIPPED")
-    return [pair for pair in _pairs(report) if not report.only_failures or pair[0].status not in fine]
 
 
 def _in_full(report: Report) -> list[tuple[Verdict, LanguageFigures]]:
@@ -317,7 +308,7 @@ def _chart(report: Report) -> Chart | None:
     if not judges:
         return None
     judge = judges[-1]
-    pairs = [(verdict, figures.scores[judge]) for verdict, figures in _pairs(report) if judge in figures.scores]
+    pairs = [(verdict, figures.scores[judge]) for verdict, figures in with_figures(report) if judge in figures.scores]
     pairs.sort(key=lambda pair: _BY_STATUS.index(pair[0].status))
     names = ("coherence", "grammar")
     return Chart(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from polyjudge.records.translation import LanguageScore
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE, Status
 from polyjudge.verdicts.translation import Verdict, scores_pass
@@ -17,7 +16,8 @@ MOST_IN_FULL = 12
 """With more languages that do not pass, they are grouped by cause."""
 _LONGEST_NAME = 100
 _LONGEST_REASON = 400
-_PLANTED = ("bindingUsed", "binding"), ("deviceInfo", "device"), ("model",)
+_TESTED = {"Binding": ("bindingUsed", "binding"), "Device": ("deviceInfo", "device"), "Model": ("model",)}
+"""The fields of a results file that say what was tested."""
 
 
 def report_headline(report: Report) -> list[Span]:
@@ -32,7 +32,7 @@ def report_steps(report: Report, commands: Commands) -> Iterator[Step]:
     by_status = {status: _named(report, status) for status in report.totals.counts}
     ready, held = by_status["PASS"], _members(report, ("FAIL", "CONFLICT"))
     if ready:
-        allowed = sum(bool(figures.failed) for verdict, figures in _pairs(report) if verdict.status == "PASS")
+        allowed = sum(bool(figures.failed) for verdict, figures in with_figures(report) if verdict.status == "PASS")
         look = f", {allowed:,} of them after a look at a failed output" if allowed else ""
         yield ship_step(ready, look, is_calibrated=all(each.is_calibrated for each in _members(report, ("PASS",))))
     if held:
@@ -80,9 +80,14 @@ def ship_step(ready: Sequence[str], look: str, *, is_calibrated: bool) -> Step:
     return Step(text=f"Ship {named}{look}, if you trust the judge: it is not calibrated.")
 
 
+def with_figures(report: Report) -> list[tuple[Verdict, LanguageFigures]]:
+    """Return each verdict with the figures of its language."""
+    return list(zip(report.verdicts, report.figures, strict=True))
+
+
 def failing(report: Report) -> list[tuple[Verdict, LanguageFigures]]:
     """Return the languages that a reader has to hold: those that fail, or on which judge and checks disagree."""
-    return [pair for pair in _pairs(report) if pair[0].status in ("FAIL", "CONFLICT")]
+    return [pair for pair in with_figures(report) if pair[0].status in ("FAIL", "CONFLICT")]
 
 
 def by_cause(report: Report) -> dict[str, list[Verdict]]:
@@ -97,7 +102,7 @@ def allowed_failures(report: Report) -> list[tuple[Verdict, LanguageFigures, str
     """Return the languages that pass although an output failed, with the rule that allows it."""
     return [
         (verdict, figures, share_rule(figures.failed, verdict.prompts))
-        for verdict, figures in _pairs(report)
+        for verdict, figures in with_figures(report)
         if verdict.status in ("PASS", "CHECKED") and figures.failed
     ]
 
@@ -115,11 +120,6 @@ def failing_words(verdict: Verdict) -> str:
     return next((score.notes for score in scores if scores_pass(score) is False and score.notes), "")
 
 
-def judge_said(name: str, score: LanguageScore) -> str:
-    """Return the name of a judge with its tier."""
-    return f"{name} ({one_line(score.judge, _LONGEST_NAME)})" if score.judge else name
-
-
 def report_limits(report: Report) -> Iterator[str]:
     """Yield what the report cannot say."""
     unknown = [f"{name} ({trust.judge})" for name, trust in report.trust.items() if trust.card is None]
@@ -129,13 +129,18 @@ def report_limits(report: Report) -> Iterator[str]:
         yield "Which language is better: judges are stricter in some languages than in others. Do not compare scores."
 
 
+def tested(report: Report) -> Iterator[tuple[str, object]]:
+    """Yield the name and value of each field of the results file that says what was tested."""
+    for name, keys in _TESTED.items():
+        value = next((report.about[key] for key in keys if report.about.get(key)), None)
+        if value is not None:
+            yield name, value
+
+
 def provenance(report: Report) -> Iterator[tuple[str, str]]:
     """Yield what was tested, by whom it was judged, when, and the cost."""
-    about, figures = report.about, report.figures
-    for keys, name in zip(_PLANTED, ("Binding", "Device", "Model"), strict=True):
-        value = next((about[key] for key in keys if about.get(key)), None)
-        if value is not None:
-            yield name, one_line(str(value), _LONGEST_REASON)
+    figures = report.figures
+    yield from ((name, one_line(str(value), _LONGEST_REASON)) for name, value in tested(report))
     outputs = sum(verdict.prompts for verdict in report.verdicts)
     parts = {
         "judged": sum(each.judged for each in figures),
@@ -174,7 +179,7 @@ def report_comments(report: Report) -> list[str]:
     whole = Comments()
     for figures in report.figures:
         whole.update(figures.comments)
-    groups = ((one_line(verdict.name, _LONGEST_NAME), figures.comments) for verdict, figures in _pairs(report))
+    groups = ((one_line(verdict.name, _LONGEST_NAME), figures.comments) for verdict, figures in with_figures(report))
     return same_comments(whole, groups, "output")
 
 
@@ -196,10 +201,6 @@ def cause_steps(verdict: Verdict, cause: Cause, commands: Commands) -> list[Step
     by_judge = any(kind.startswith("judge") for kind in cause.kinds) and failing_words(verdict)
     command = commands.filled("judge_again", [_tag(verdict)]) if by_judge else ""
     return [Step(text=cause.next, command=command)]
-
-
-def _pairs(report: Report) -> list[tuple[Verdict, LanguageFigures]]:
-    return list(zip(report.verdicts, report.figures, strict=True))
 
 
 def _members(report: Report, statuses: Sequence[Status]) -> list[Verdict]:

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 from msgspec import Struct
@@ -158,7 +158,12 @@ class VocabularyReport:
         return [self._agreement(first, second) for first, second in combinations(self.judges, 2)]
 
     def _compared(self, judge: str, prompt: PromptName) -> list[Comparison]:
-        known = {model: self._verdicts(judge, model, prompt) for model in self.models}
+        known = {
+            model: {
+                row.word: row.verdict == "correct" for row in self._rows[judge, model, prompt] if row.verdict in DECIDED
+            }
+            for model in self.models
+        }
         pairs = list(combinations(self.models, 2))
         counts: list[tuple[int, int, int]] = []
         for first, second in pairs:
@@ -171,10 +176,6 @@ class VocabularyReport:
                 pairs, counts, p_values, benjamini_hochberg(p_values), strict=True
             )
         ]
-
-    def _verdicts(self, judge: str, model: str, prompt: PromptName) -> dict[str, bool]:
-        rows = self._rows[judge, model, prompt]
-        return {row.word: row.verdict == "correct" for row in rows if row.verdict in DECIDED}
 
     def _agreement(self, first: str, second: str) -> JudgeAgreement:
         pairs: list[tuple[str, str]] = []
@@ -213,12 +214,10 @@ def vocabulary_summary(report: VocabularyReport, *, generated_at: str) -> dict[s
 
 
 def _models(report: VocabularyReport, judge: str) -> dict[str, Any]:
-    return {model: _model(report, judge, model) for model in report.models}
-
-
-def _model(report: VocabularyReport, judge: str, model: str) -> dict[str, Any]:
-    row = _prompt(report, judge, model, "a")
-    return {**row, "prompt_b": _prompt(report, judge, model, "b")} if "b" in report.prompts else row
+    rows = {model: _prompt(report, judge, model, "a") for model in report.models}
+    if "b" in report.prompts:
+        rows = {model: {**row, "prompt_b": _prompt(report, judge, model, "b")} for model, row in rows.items()}
+    return rows
 
 
 def _prompt(report: VocabularyReport, judge: str, model: str, prompt: PromptName) -> dict[str, Any]:
@@ -228,6 +227,7 @@ def _prompt(report: VocabularyReport, judge: str, model: str, prompt: PromptName
 
 
 def _figures(figures: Figures) -> dict[str, Any]:
+    interval = figures.interval
     return {
         "correct": figures.correct,
         "total": figures.total,
@@ -239,12 +239,8 @@ def _figures(figures: Figures) -> dict[str, Any]:
         "generation_errors": figures.generation_errors,
         "judging_errors": figures.judging_errors,
         "percent": None if figures.percent is None else round(figures.percent, 1),
-        "interval": _rounded(figures.interval),
+        "interval": interval and {"low": round(interval.low, 1), "high": round(interval.high, 1)},
     }
-
-
-def _rounded(interval: Interval | None) -> dict[str, float] | None:
-    return interval and {"low": round(interval.low, 1), "high": round(interval.high, 1)}
 
 
 _HEADER = ("Model", "% Correct (Prompt A)", "% Correct (Prompt B)")
@@ -269,13 +265,11 @@ def vocabulary_blocks(report: VocabularyReport) -> Iterator[Block]:
 
 
 def _row(report: VocabularyReport, judge: str, model: str) -> tuple[str, ...]:
-    return model, *(
-        _percent(report.figures(judge, model, prompt)) if prompt in report.prompts else "" for prompt in ("a", "b")
-    )
-
-
-def _percent(figures: Figures) -> str:
-    return "–" if figures.percent is None else f"{figures.percent:.1f}"
+    cells: list[str] = []
+    for prompt in PROMPTS:
+        percent = report.figures(judge, model, prompt).percent
+        cells.append("" if prompt not in report.prompts else "–" if percent is None else f"{percent:.1f}")
+    return model, *cells
 
 
 def _unjudged(report: VocabularyReport, judge: str) -> Iterator[str]:
@@ -302,17 +296,14 @@ def _why(figures: Figures) -> str:
 
 def _details(report: VocabularyReport) -> Iterator[Block]:
     yield Heading(3, "By model")
-    rows = [_detail(report, model, prompt) for model in report.models for prompt in report.prompts]
+    rows: list[tuple[str, ...]] = []
+    for model, prompt in product(report.models, report.prompts):
+        each = report.figures(report.judge, model, prompt)
+        counts = map(str, (each.correct, each.incorrect, each.undetermined, each.errors, each.total))
+        interval = "–" if each.interval is None else f"{each.interval.low:.1f}% to {each.interval.high:.1f}%"
+        rows.append((model, prompt.upper(), *counts, interval))
     header = ("Model", "Prompt", "Correct", "Incorrect", "Undetermined", "Errors", "Words", "95% interval")
     yield Table(header, tuple(rows), numbers=(2, 3, 4, 5, 6))
-
-
-def _detail(report: VocabularyReport, model: str, prompt: PromptName) -> tuple[str, ...]:
-    figures = report.figures(report.judge, model, prompt)
-    counts = (figures.correct, figures.incorrect, figures.undetermined, figures.errors, figures.total)
-    interval = figures.interval
-    interval_text = "–" if interval is None else f"{interval.low:.1f}% to {interval.high:.1f}%"
-    return model, prompt.upper(), *map(str, counts), interval_text
 
 
 def _categories(report: VocabularyReport) -> Iterator[Block]:

@@ -7,7 +7,6 @@ from polyjudge.cache.protocol import Cache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.checks.accepted import AcceptedFindings, read_accepted
 from polyjudge.checks.policy import CheckPolicy, check_policy
-from polyjudge.judges.base import model_or_usual
 from polyjudge.languages.table import language_table
 from polyjudge.plugins import PLUGINS
 from polyjudge.providers.base import Provider
@@ -62,7 +61,7 @@ def review_files(
     if not (judge or provider):
         return review
     store = None if cache is None else VerdictStore()
-    model = model_or_usual(judge, provider)
+    model = judge or ("" if provider is None else provider.origin.provider)
     questions = Questions(reviewer.to_judge, model, table, provider=provider, store=store, refresh=refresh)
     return with_meaning(review, questions, _outcomes(questions, cache, limits, refresh=refresh), options.policy, table)
 

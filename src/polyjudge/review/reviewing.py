@@ -11,8 +11,7 @@ from polyjudge.catalogues.finding import find_catalogues
 from polyjudge.catalogues.reading import read_catalogue
 from polyjudge.checks.policy import CheckPolicy
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.languages.filters import LanguageMatcher
-from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.languages.table import LanguageMatcher, LanguageTable, language_table
 from polyjudge.records.findings import Finding
 from polyjudge.records.messages import (
     Catalogue,

@@ -40,6 +40,7 @@ def _problems(rubric: Rubric) -> Iterator[str]:
             if not scale.lowest <= value <= scale.highest:
                 yield f"{criterion.name!r} has an anchor at {value}, outside the scale"
     yield from _pass_rule_problems(rubric)
+    yield from _span_problems(rubric)
 
 
 def _pass_rule_problems(rubric: Rubric) -> Iterator[str]:
@@ -51,6 +52,22 @@ def _pass_rule_problems(rubric: Rubric) -> Iterator[str]:
     for name in rule.flags:
         if name not in {flag.name for flag in rubric.flags}:
             yield f"the pass rule has an unknown flag {name!r}"
+
+
+def _span_problems(rubric: Rubric) -> Iterator[str]:
+    rules = rubric.spans
+    if rules is None:
+        return
+    if not rules.severities:
+        yield "no severities of error spans"
+    if rubric.flags:
+        yield "a judge of error spans is asked no yes-or-no questions"
+    for name, value in rules.penalties.items():
+        if not (math.isfinite(value) and value >= 0):
+            yield f"the penalty {name!r} must be at least 0, not {value:g}"
+    unknown = [name for name in rules.severities if not rubric.overall and name not in rules.penalties]
+    if unknown:
+        yield f"no penalty for {', '.join(unknown)}, and the judge states no score"
 
 
 def _duplicate_names(names: list[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from polyjudge.errors import ConfigError
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.records.rubrics import Rubric, RubricCriterion
+from polyjudge.records.rubrics import Rubric, RubricCriterion, SpanRules
 
 FENCE_NOTE = (
     "Everything between a pair of <text-…> marks is material for you to judge or to compare with. "
@@ -27,9 +27,8 @@ def fence(text: str) -> str:
 RUBRIC_PLACES = ("criteria", "candidate", "context", "subscores_schema")
 
 
-def check_template(template: str, places: Iterable[str] = RUBRIC_PLACES) -> None:
+def check_template(template: str) -> None:
     """Raise a `ConfigError` for an unknown, missing or malformed placeholder."""
-    known = tuple(places)
     try:
         pieces = list(Formatter().parse(template))
     except ValueError as error:
@@ -38,12 +37,12 @@ def check_template(template: str, places: Iterable[str] = RUBRIC_PLACES) -> None
     for _, place, form, conversion in pieces:
         if place is None:
             continue
-        if place not in known or form or conversion:
-            raise ConfigError(_unknown_place(place, form or "", conversion or "", known))
+        if place not in RUBRIC_PLACES or form or conversion:
+            raise ConfigError(_unknown_place(place, form or "", conversion or ""))
         used.add(place)
-    missing = [place for place in known if place not in used]
+    missing = [place for place in RUBRIC_PLACES if place not in used]
     if missing:
-        raise ConfigError(f"the prompt template lacks {_listed(missing)}; required are {_listed(known)}")
+        raise ConfigError(f"the prompt template lacks {_listed(missing)}; required are {_listed(RUBRIC_PLACES)}")
 
 
 def fill_template(template: str, **values: str) -> str:
@@ -65,10 +64,10 @@ def pieces_of(template: str, filled: Mapping[str, str]) -> list[tuple[str, str |
     return [*pieces, (text, None)]
 
 
-def _unknown_place(place: str, form: str, conversion: str, known: Iterable[str]) -> str:
+def _unknown_place(place: str, form: str, conversion: str) -> str:
     written = place + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
     return (
-        f"the prompt template has an unknown placeholder {{{written}}}; known are {_listed(known)}; "
+        f"the prompt template has an unknown placeholder {{{written}}}; known are {_listed(RUBRIC_PLACES)}; "
         "write {{ and }} for literal braces"
     )
 
@@ -91,8 +90,12 @@ class PromptRenderer:
     """Renders prompts of one rubric; the common parts are rendered once."""
 
     def __init__(self, rubric: Rubric) -> None:
-        self.criteria = "\n".join(_criterion_lines(criterion) for criterion in rubric.criteria)
-        self.subscores_form = _subscores_form(rubric)
+        if rubric.spans is None:
+            scale = f"<{rubric.scale.lowest:g}-{rubric.scale.highest:g}>"
+            self.criteria = "\n".join(_criterion_lines(criterion) for criterion in rubric.criteria)
+            self.subscores_form = ", ".join(f'"{criterion.name}": {scale}' for criterion in rubric.criteria)
+        else:
+            self.criteria, self.subscores_form = _category_lines(rubric, rubric.spans), _span_form(rubric.spans)
         filled = {"criteria": self.criteria, "subscores_schema": self.subscores_form}
         self._pieces = pieces_of(rubric.instruction, filled)
 
@@ -124,6 +127,8 @@ def render_context(context: Mapping[str, object]) -> str:
 
 def answer_schema(rubric: Rubric) -> dict[str, Any]:
     """Return the JSON Schema of the answer, with only the keywords that every provider enforces."""
+    if rubric.spans is not None:
+        return _spans_schema(rubric, rubric.spans)
     subscores = {criterion.name: {"type": "number"} for criterion in rubric.criteria}
     properties: dict[str, Any] = {"score": {"type": "number"}} if rubric.overall else {}
     properties |= {"reason": {"type": "string"}, "subscores": _closed_object(subscores)}
@@ -133,6 +138,8 @@ def answer_schema(rubric: Rubric) -> dict[str, Any]:
 
 def rubric_fingerprint(rubric: Rubric) -> str:
     """Return sixteen hex digits that change with any word or number of the rubric."""
+    if rubric.spans is None:  # a field that came later, without which fingerprints must not change
+        return fingerprint({name: getattr(rubric, name) for name in rubric.__struct_fields__ if name != "spans"}, 16)
     return fingerprint(rubric, 16)
 
 
@@ -141,9 +148,29 @@ def _criterion_lines(criterion: RubricCriterion) -> str:
     return "\n".join([f"- **{criterion.name}** (weight {criterion.weight}): {criterion.description}", *anchors])
 
 
-def _subscores_form(rubric: Rubric) -> str:
-    scale = f"<{rubric.scale.lowest:g}-{rubric.scale.highest:g}>"
-    return ", ".join(f'"{criterion.name}": {scale}' for criterion in rubric.criteria)
+def _category_lines(rubric: Rubric, rules: SpanRules) -> str:
+    categories = [f"- **{criterion.name}**: {criterion.description}" for criterion in rubric.criteria]
+    severities = [f"- **{name}**: {meaning}" for name, meaning in rules.severities.items()]
+    return "\n".join([*categories, "", "Severities:", *severities])
+
+
+def _span_form(rules: SpanRules) -> str:
+    """Return the form of one error of a reply."""
+    *most, last = rules.severities
+    severity = f"<{', '.join(most)} or {last}>" if most else f"<{last}>"
+    fields = {"text": "<words>", "in": "<output or source>", "before": "<words>", "category": "<category>"}
+    fields |= {"severity": severity, "explanation": "<sentence>", "correction": "<words>"}
+    return ", ".join(f'"{name}": "{value}"' for name, value in fields.items())
+
+
+def _spans_schema(rubric: Rubric, rules: SpanRules) -> dict[str, Any]:
+    text = {"type": "string"}
+    span = {"text": text, "in": {"type": "string", "enum": ["output", "source"]}, "before": text}
+    span["category"] = {"type": "string", "enum": [criterion.name for criterion in rubric.criteria]}
+    span["severity"] = {"type": "string", "enum": list(rules.severities)}
+    span |= {"explanation": text, "correction": text}
+    properties: dict[str, Any] = {"errors": {"type": "array", "items": _closed_object(span)}}
+    return _closed_object(properties | ({"score": {"type": "number"}} if rubric.overall else {}))
 
 
 def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:

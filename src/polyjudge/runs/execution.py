@@ -10,7 +10,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from polyjudge.concurrency.pool import Slots, StopToken, in_order
 from polyjudge.errors import DataError, StoppedError
-from polyjudge.formats.items import ItemsDigest
+from polyjudge.formats.items import DigestedItems
 from polyjudge.judges.base import ItemWorker, close_judge
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.runs import Event, Finished, ItemCollected, ItemFinished, Resumed, RunStatus, Started, Stopped
@@ -54,13 +54,6 @@ class OutputFile(Export, Protocol):
         ...
 
 
-def place_of(output: Path | str | OutputFile | OutcomeStore | None) -> Path | OutcomeStore | None:
-    """Return the path of an output, or the store that it is."""
-    if isinstance(output, OutputFile):
-        return output.path
-    return Path(output) if isinstance(output, str) else output
-
-
 @dataclass(slots=True)
 class Execution:
     """Everything that a run has open while it is executed."""
@@ -97,7 +90,7 @@ class Execution:
         self.emit(Finished(self.status))
 
     async def _judge_all(self) -> AsyncGenerator[tuple[Item, RunOutcome]]:
-        items, done = _Digested(iter(self.items)), 0
+        items, done = DigestedItems(self.items), 0
         self.emit(Started(self.plan.items))
         for item_id, outcome in self.store.stored():
             item = next(items, None)
@@ -181,25 +174,6 @@ class Execution:
 
         assert self.stack.batches is not None
         await wait_for_batches(self.stack.batches, collect, self.stop, self.emit)
-
-
-class _Digested:
-    """Items, with a digest of those that were taken."""
-
-    def __init__(self, items: Iterator[Item]) -> None:
-        self._items = items
-        self._digest = ItemsDigest()
-
-    def __iter__(self) -> Iterator[Item]:
-        return self
-
-    def __next__(self) -> Item:
-        item = next(self._items)
-        self._digest.add(item)
-        return item
-
-    def hexdigest(self) -> str:
-        return self._digest.hexdigest()
 
 
 async def judge_in_order(

@@ -12,7 +12,7 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.items import FORMER_CONTEXT, ItemList, ItemSource, read_results
 from polyjudge.judges.base import ItemWorker, Judge, ModelAddresses, as_item_judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
-from polyjudge.judges.offline import OfflineJudge, offline_model
+from polyjudge.judges.offline import offline_model
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
 from polyjudge.records.outcomes import Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.rubrics import Rubric
@@ -171,9 +171,9 @@ def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item]
 def _own_names(judge: object) -> set[str]:
     """Return by which names results are known as those of a judge: its models, also as a jury, or the checks."""
     names = [str(name) for name, _ in models_of(judge)]
-    if isinstance(judge, OfflineJudge):
-        return {f"offline/{judge.model}"}
-    return {*names, f"jury/{'+'.join(dict.fromkeys(names))}"} if names else {f"offline/{offline_model()}"}
+    if names:
+        return {*names, f"jury/{'+'.join(dict.fromkeys(names))}"}
+    return {f"offline/{offline_model(getattr(judge, 'policy', None))}"}
 
 
 def _hashes_of(judge: object) -> Callable[[Item], set[str]]:

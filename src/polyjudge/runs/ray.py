@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from polyjudge.cache.address import is_url, shown
-from polyjudge.cache.protocol import Cache
+from polyjudge.cache.address import shown
+from polyjudge.cache.protocol import Cache, is_url
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync

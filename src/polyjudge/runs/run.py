@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from polyjudge.batches.journal import BatchJournal
 from polyjudge.cache.protocol import Cache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.clock import utc_now
@@ -24,7 +23,7 @@ from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Caps, Estimate, Finished, Limits, RayEngine, RunStatus, Warned
 from polyjudge.store.run_file import OutcomeStore, RunFile, read_outcomes
 
-from .execution import Execution, Export, OnEvent, OutputFile, judge_in_order, place_of, prepare
+from .execution import Execution, Export, OnEvent, OutputFile, judge_in_order, prepare
 from .plan import Items, Plan, former_run, make_plan, models_of, repeated, results_to_keep, retried_items, rubric_of
 from .stack import DEFAULT_CACHE, PrivateReplies, ProviderStack, ignore, opened_cache
 from .summary import RunSummary, Tally, TemporaryFolder
@@ -77,9 +76,11 @@ class Run:
     ) -> None:
         self._items: Items = items if isinstance(items, ItemSource | ItemList) else ItemList(items)
         self.judge = repeated(judge, repeats)
+        self._rubric = rubric_of(self.judge)
         self._output_file = output if isinstance(output, OutputFile) else None
-        self.output = place_of(output)
-        self.limits = limits or Limits()
+        place = output.path if isinstance(output, OutputFile) else output
+        self.output = Path(place) if isinstance(place, str) else place
+        self.limits = limits = limits or Limits()
         self._cache, self._fallback_cache = cache, fallback_cache
         self._is_batch, self._repeats = batch, repeats
         self._ray = RayEngine() if engine == "ray" else engine if isinstance(engine, RayEngine) else None
@@ -89,8 +90,7 @@ class Run:
         self._legacy_fingerprints, self._retries = tuple(legacy_fingerprints), retries or RetryPolicy()
         is_private = keep_replies and cache is None and isinstance(self.output, Path)
         self._replies = PrivateReplies(cast(Path, self.output)) if is_private else None
-        self._stop = StopToken()
-        self.budget = Budget(Caps(self.limits.max_calls, self.limits.max_tokens, self.limits.max_cost_usd))
+        self._stop, self.budget = StopToken(), Budget(Caps(limits.max_calls, limits.max_tokens, limits.max_cost_usd))
         self._refuse_unfit()
 
     def _refuse_unfit(self) -> None:
@@ -108,16 +108,19 @@ class Run:
         if self._plan is None and self._retry_failures:
             self._items = retried_items(self._items, self.judge, self.output)
         if self._plan is None and self._ray is not None:
-            self._plan = self._plan_shards(self._ray)
-        if self._plan is None:
-            self._items, self._plan = former_run(self._items, self.output, self._plan_of)
-        return self._plan
+            from .shards import survey_shards  # here, because most runs need none of it
 
-    def _plan_of(self, items: Items) -> Plan:
-        retried = self.output if self._retry_failures and isinstance(self.output, Path) else None
-        return make_plan(
-            items, self.judge, repeats=self._repeats, refresh=self._refresh, reread=self._reread, retried=retried
-        )
+            self._sharded = survey_shards(cast(ItemSource, self._items), self._ray.shard_rows)
+            found = self._sharded.survey
+            self._plan = Plan(
+                found.count, found.skipped, found.problems, found.languages, found.fingerprint, found.fingerprint
+            )
+        if self._plan is None:
+            retried = self.output if self._retry_failures and isinstance(self.output, Path) else None
+            how = {"repeats": self._repeats, "refresh": self._refresh, "reread": self._reread}
+            plan_of = partial(make_plan, judge=self.judge, retried=retried, **how)
+            self._items, self._plan = former_run(self._items, self.output, plan_of)
+        return self._plan
 
     def estimate(self) -> Estimate:
         """Count the calls, tokens and cost of the run against the cache; no call is made, and nothing is written."""
@@ -136,7 +139,7 @@ class Run:
             return await asyncio.to_thread(self._execute_on_ray, self._ray, on_event)
         async with AsyncExitStack() as opened:
             execution, temporary = await self._open(opened, on_event)
-            tally = Tally(rubric_of(self.judge))
+            tally = Tally(self._rubric)
             async with aclosing(self._outcomes(execution)) as outcomes:
                 async for item, outcome in outcomes:
                     tally.add(outcome, item.language)
@@ -261,7 +264,7 @@ class Run:
                 items=plan.items,
                 is_exported=self._output_file is not None,
                 retries_failures=self._output_file is not None and self._output_file.retries_failures,
-                with_texts=self._output_file is None and rubric_of(self.judge) is not None,
+                with_texts=self._output_file is None and self._rubric is not None,
             )
         return cast(OutcomeStore, self.output)
 
@@ -299,7 +302,8 @@ class Run:
         if not self._is_batch:
             yield stack
             return
-        from polyjudge.batches.provider import Batches  # here, because most runs need none of it
+        from polyjudge.batches.journal import BatchJournal  # here, because most runs need none of it
+        from polyjudge.batches.provider import Batches
 
         journal = BatchJournal()
         with journal.writer_lock():
@@ -346,13 +350,6 @@ class Run:
             temporary=temporary,
         )
 
-    def _plan_shards(self, engine: RayEngine) -> Plan:
-        from .shards import survey_shards  # here, because most runs need none of it
-
-        self._sharded = survey_shards(cast(ItemSource, self._items), engine.shard_rows)
-        found = self._sharded.survey
-        return Plan(found.count, found.skipped, found.problems, found.languages, found.fingerprint, found.fingerprint)
-
     def _execute_on_ray(self, engine: RayEngine, emit: OnEvent) -> RunSummary:
         from .ray import RayRun  # here, because most runs need none of it
 
@@ -360,7 +357,7 @@ class Run:
         run = RayRun(
             source=cast(ItemSource, self._items),
             sharded=cast("ShardedSurvey", self._sharded),
-            rubric=cast(Rubric, rubric_of(self.judge)),
+            rubric=cast(Rubric, self._rubric),
             judges=[name for name, _ in models_of(self.judge)],
             output=cast(Path, self.output),
             cache=str(self._cache or ""),

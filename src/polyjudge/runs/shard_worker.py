@@ -9,9 +9,8 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
 
-from polyjudge.cache.address import open_cache
 from polyjudge.cache.postgres_connection import UnreachableCacheError
-from polyjudge.cache.protocol import Cache
+from polyjudge.cache.protocol import Cache, open_cache
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import (

@@ -8,8 +8,7 @@ from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
 from polyjudge.formats.columns import RowMapper
 from polyjudge.formats.items import ItemsDigest, ItemSource, Problems, SeenIds, Survey
-from polyjudge.formats.row_files import Place, files_of
-from polyjudge.formats.tables import rows_from
+from polyjudge.formats.row_files import Place, files_of, rows_from
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Item
 from polyjudge.store.run_folder import Shard

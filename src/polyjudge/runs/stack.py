@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyjudge.cache.address import is_url, open_cache, shown
+from polyjudge.cache.address import shown
 from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
-from polyjudge.cache.protocol import Cache
+from polyjudge.cache.protocol import Cache, is_url, open_cache
 from polyjudge.cache.sqlite import JudgeCache, replies_of
 from polyjudge.concurrency.pool import Slots
 from polyjudge.errors import ConfigError, TransientError
@@ -18,14 +18,14 @@ from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.judges.base import ItemJudge, Judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import OfflineJudge
-from polyjudge.judges.plugin import PluginJudge, is_judge_plugin
+from polyjudge.judges.plugin import PluginJudge
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.providers.base import Provider
 from polyjudge.providers.budget import Budget, BudgetedProvider
 from polyjudge.providers.caching import CachedProvider, CountingProvider, ReplayProvider
 from polyjudge.providers.models import in_batches, price_of
 from polyjudge.providers.rate_limits import RateLimitedProvider, RateLimiter
-from polyjudge.providers.registry import is_provider, open_provider, provider_entry
+from polyjudge.providers.registry import is_judge_plugin, is_provider, open_provider, provider_entry
 from polyjudge.providers.retrying import RetryingProvider, RetryPolicy
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.providers.services import is_remote, origin_of
@@ -36,6 +36,7 @@ from polyjudge.records.runs import Estimate, Event, FallbackCacheUsed, RateChang
 if TYPE_CHECKING:
     from polyjudge.batches.provider import Batches
     from polyjudge.checks.policy import CheckPolicy
+    from polyjudge.judges.spans import SpanJudge
 
 
 _AGENT_ATTEMPTS = 2
@@ -88,12 +89,16 @@ class ProviderStack:
     def open(self, name: ModelName) -> Provider:
         """Open the provider of a model with the run's cache, retries, rate limit and budget, from the outside in."""
         if self.replay:
-            return self._replay(name)
+            return ReplayProvider(origin_of_model(name), self._needed_cache())
         price = self._price(name)
         if self.estimate is not None:
             return CountingProvider(origin_of_model(name), self.cache, price, self.estimate, since=self.since)
         if self.batches is not None:
-            return self._batched(self.batches, name, price)
+            if self.cache is None:
+                raise ConfigError("batches need a cache to keep their results in")
+            return self.batches.open(
+                name, cache=self.cache, meter=self.meter, price=price, since=self.since, timeout_s=self.timeout_s
+            )
         return self._wrap(open_provider(name, timeout_s=self.timeout_s, workspace=self.workspace), name, price)
 
     def around(self, provider: Provider, name: ModelName) -> Provider:
@@ -114,12 +119,14 @@ class ProviderStack:
 
     def _wrap(self, inner: Provider, name: ModelName, price: Price | None) -> Provider:
         # The budget is inside the rate limit: a call that still waits for its turn has not been made.
-        provider: Provider = BudgetedProvider(inner, self.meter, price, name=str(name))
+        provider: Provider = BudgetedProvider(inner, self.meter, price, name=name)
         if not isinstance(inner, ScriptedProvider):  # it has no rate limit, and says the same each time
+            retries = self.retries
+            if is_provider(name.provider) and provider_entry(name.provider).is_agent:  # it takes minutes each time
+                retries = replace(retries, attempts=min(retries.attempts, _AGENT_ATTEMPTS))
             limited = RateLimitedProvider(provider, self._rate_limiter(inner.origin))
             sleep = asyncio.sleep if self.slots is None else self.slots.sleep
-            retried = partial(self._retried, name.provider)
-            provider = RetryingProvider(limited, self._retries(name), sleep=sleep, on_retry=retried)
+            provider = RetryingProvider(limited, retries, sleep=sleep, on_retry=partial(self._retried, name.provider))
         return CachedProvider(provider, self.cache, since=self.since) if self.cache else provider
 
     def _price(self, name: ModelName) -> Price | None:
@@ -128,19 +135,6 @@ class ProviderStack:
 
     def _retried(self, provider: str, error: TransientError, wait_s: float) -> None:
         self.emit(Retried(provider, str(error), wait_s, error.attempts))
-
-    def _batched(self, batches: "Batches", name: ModelName, price: Price | None) -> Provider:
-        if self.cache is None:
-            raise ConfigError("batches need a cache to keep their results in")
-        return batches.open(
-            name, cache=self.cache, meter=self.meter, price=price, since=self.since, timeout_s=self.timeout_s
-        )
-
-    def _retries(self, name: ModelName) -> RetryPolicy:
-        """Return how often to try: an agent gets minutes each time, so fewer tries."""
-        if not is_provider(name.provider) or not provider_entry(name.provider).is_agent:
-            return self.retries
-        return replace(self.retries, attempts=min(self.retries.attempts, _AGENT_ATTEMPTS))
 
     def _rate_limiter(self, origin: Origin) -> RateLimiter:
         """Return the rate limiter of an address, which all its models share."""
@@ -152,9 +146,6 @@ class ProviderStack:
             limits = RateLimiter(self.concurrency, rpm=self.rpm, tpm=self.tpm, on_change=changed)
             self.paces[origin] = limits
         return self.paces[origin]
-
-    def _replay(self, name: ModelName) -> Provider:
-        return ReplayProvider(origin_of_model(name), self._needed_cache())
 
     def _needed_cache(self) -> Cache:
         if self.cache is None:
@@ -255,13 +246,18 @@ def judge_by_models(
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         return OfflineJudge(rubric, policy=checks)
-    judges = [
-        PluginJudge(name, rubric)
-        if is_judge_plugin(name.provider)
-        else RubricJudge(rubric, model=str(name), max_tokens=max_tokens)
-        for name in names
-    ]
+    judges = [_judge(rubric, name, max_tokens) for name in names]
     return judges[0] if len(judges) == 1 else Jury(judges)
+
+
+def _judge(rubric: Rubric, name: ModelName, max_tokens: int | None) -> "RubricJudge | SpanJudge | PluginJudge":
+    if is_judge_plugin(name.provider):
+        return PluginJudge(name, rubric)
+    if rubric.spans is not None:
+        from polyjudge.judges.spans import SpanJudge  # here, because most rubrics are not for error spans
+
+        return SpanJudge(rubric, model=name, max_tokens=max_tokens)
+    return RubricJudge(rubric, model=name, max_tokens=max_tokens)
 
 
 def open_judge(
@@ -275,17 +271,7 @@ def open_judge(
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         return OfflineJudge(rubric)
-    judges = [_repeated(_opened(rubric, name, access, max_tokens), repeats) for name in names]
+    judges: list[Judge] = [_judge(rubric, name, max_tokens).bind(access) for name in names]
+    if repeats != 1:
+        judges = [RepeatedJudge(judge, repeats) for judge in judges]
     return judges[0] if len(judges) == 1 else Jury(judges)
-
-
-def _opened(
-    rubric: Rubric, name: ModelName, access: ProviderStack, max_tokens: int | None
-) -> RubricJudge | PluginJudge:
-    if is_judge_plugin(name.provider):
-        return PluginJudge(name, rubric).bind(access)
-    return RubricJudge(rubric, model=name.model, provider=access.open(name), max_tokens=max_tokens)
-
-
-def _repeated(judge: RubricJudge | PluginJudge, repeats: int) -> Judge:
-    return judge if repeats == 1 else RepeatedJudge(judge, repeats)

@@ -178,12 +178,14 @@ class RunSummary:
     def outcomes(self) -> Iterator[tuple[Item, RunOutcome]]:
         """Read the stored rows again, in order, one at a time."""
         if self.path is None:
-            raise DataError("the rows of this run are not stored in a file")
+            raise DataError("the rows of this run are not stored in a file; give the run an output")
         items = iter(self.items)
         for item_id, outcome in read_results(self.path):
             item = next(items, None)
             if item is None or item.id != item_id:
-                raise DataError(f"the row of {item_id!r} does not match the items", path=self.path)
+                raise DataError(
+                    f"the row of {item_id!r} does not match the items; they have changed since the run", path=self.path
+                )
             yield item, outcome
 
     def to_frame(self, library: FrameLibrary | None = None) -> Any:

@@ -6,10 +6,7 @@ with many ties. Davidson's model would estimate a rate of ties that is alike for
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -17,6 +14,7 @@ from numpy.typing import NDArray
 
 from polyjudge.records.calibration import Figure
 
+from .comparisons import Comparisons, Matrix
 from .intervals import t_quantile, wilson_interval
 from .resampling import Codes, Floats
 
@@ -24,56 +22,8 @@ PSEUDO_WINS = 0.5
 """Wins added to both sides of each compared pair if the strengths would otherwise be infinite (Haldane, Anscombe)."""
 MIN_CLUSTERS = 2
 """A spread needs two."""
-ROWS_TOGETHER = 256
-"""Clusters in a block of `cluster_scores` are a multiple of this number, except in the last block."""
 _STEPS = 100
 _TOLERANCE = 1e-10
-_CELLS_AT_ONCE = 4_000_000
-Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Comparisons:
-    """Comparisons of two systems, which are numbered from 0; each index of the arrays is one comparison."""
-
-    systems: int
-    first: Codes
-    second: Codes
-    share: Floats
-    """The share of the preference for the first: 1 if it won, 0 if it lost, 0.5 for a tie."""
-    clusters: Codes
-    """The group of dependent comparisons, numbered from 0 in the order of the rows."""
-
-    def __len__(self) -> int:
-        return len(self.share)
-
-    @cached_property
-    def wins(self) -> Matrix:
-        """How often each system (row) won against each other one (column)."""
-        size = self.systems
-        forward = np.bincount(self.first * size + self.second, weights=self.share, minlength=size**2)
-        backward = np.bincount(self.second * size + self.first, weights=1 - self.share, minlength=size**2)
-        return (forward + backward).astype(np.float64).reshape(size, size)
-
-    @cached_property
-    def counts(self) -> Matrix:
-        """How often each system was compared with each other one."""
-        return self.wins + self.wins.T
-
-    @cached_property
-    def cluster_count(self) -> int:
-        """The number of clusters."""
-        return int(self.clusters.max(initial=-1)) + 1
-
-    def among(self, chosen: NDArray[np.bool_]) -> "Comparisons":
-        """Return some of the comparisons."""
-        _, clusters = np.unique(self.clusters[chosen], return_inverse=True)
-        parts = self.first[chosen], self.second[chosen], self.share[chosen]
-        return Comparisons(self.systems, *parts, clusters.astype(np.int64))
-
-    def in_blocks(self, length: int) -> "Comparisons":
-        """Return the comparisons with so many neighbouring clusters as one."""
-        return replace(self, clusters=self.clusters // length) if length > 1 else self
 
 
 @dataclass(frozen=True)
@@ -92,13 +42,16 @@ class Strengths:
         return chances_of(self.values)
 
 
-def strengths_of(wins: Matrix) -> Strengths:
-    """Return the strengths of maximum likelihood; with half a win added to each side if some would be infinite."""
+def strengths_of(wins: Matrix, near: Floats | None = None) -> Strengths:
+    """Return the strengths of maximum likelihood; with half a win added to each side if some would be infinite.
+
+    Strengths `near` the result make it faster.
+    """
     components = components_of((wins + wins.T) > 0)
     is_limited = not np.array_equal(components_of(wins > 0, both_ways=True), components)
     used = wins + PSEUDO_WINS * ((wins + wins.T) > 0) if is_limited else wins
     together = (components[:, None] == components).astype(np.float64)
-    values: Floats = np.zeros(len(wins))
+    values: Floats = np.zeros(len(wins)) if near is None else np.nan_to_num(near)
     for _ in range(_STEPS):
         chances = chances_of(values)
         counts = used + used.T
@@ -126,27 +79,10 @@ def standard_errors(found: Comparisons, strengths: Strengths) -> Floats | None:
     inverse = cast(Matrix, np.linalg.inv(information(found.counts, strengths.chances()) + together))
     inverse -= together / together.sum(axis=1)[:, None] ** 2  # the centred strengths have no common part
     middle = np.zeros_like(inverse)
-    for scores in cluster_scores(found, strengths):
+    for scores in found.cluster_scores(strengths.chances()):
         middle += scores.T @ scores
     variances = np.diagonal(inverse @ middle @ inverse) * groups / (groups - 1)
     return np.where(np.isnan(strengths.values), np.nan, np.sqrt(np.maximum(variances, 0)))
-
-
-def cluster_scores(found: Comparisons, strengths: Strengths) -> Iterator[Matrix]:
-    """Yield what each cluster (row) adds to the gradient of each strength (column), in blocks of clusters in order."""
-    residuals = found.share - strengths.chances()[found.first, found.second]
-    size, groups = found.systems, found.cluster_count
-    rows = max(1, _CELLS_AT_ONCE // size // ROWS_TOGETHER) * ROWS_TOGETHER
-    order = np.argsort(found.clusters, kind="stable")
-    bounds = np.searchsorted(found.clusters[order], np.arange(0, groups + rows, rows))
-    for begin, (start, end) in enumerate(pairwise(bounds)):
-        here, count = order[start:end], min(rows, groups - begin * rows)
-        places = (found.clusters[here] - begin * rows) * size
-        won, lost = (
-            np.bincount(places + systems[here], weights=residuals[here], minlength=count * size)
-            for systems in (found.first, found.second)
-        )
-        yield (won - lost).astype(np.float64).reshape(count, size)
 
 
 def win_rate(found: Comparisons, system: int) -> tuple[Figure, float | None]:
@@ -155,17 +91,15 @@ def win_rate(found: Comparisons, system: int) -> tuple[Figure, float | None]:
     The error is that of the mean over clusters. The interval is Wilson's for the number of independent comparisons
     with this error, with Student's t over the clusters.
     """
-    own = np.flatnonzero((found.first == system) | (found.second == system))
-    if not len(own):
+    wins, counts = found.own(system)
+    groups, total = len(counts), float(counts.sum())
+    if not groups:
         return Figure(), None
-    shares = np.where(found.first[own] == system, found.share[own], 1 - found.share[own])
-    rate = float(shares.mean())
-    _, clusters = np.unique(found.clusters[own], return_inverse=True)
-    groups = int(clusters.max()) + 1
+    rate = float(wins.sum()) / total
     if groups < MIN_CLUSTERS:
         return Figure(rate), None
-    residuals = np.bincount(clusters, weights=shares - rate)
-    error = math.sqrt(groups / (groups - 1) * float(residuals @ residuals)) / len(own)
+    residuals = wins - counts * rate
+    error = math.sqrt(groups / (groups - 1) * float(residuals @ residuals)) / total
     spread = rate * (1 - rate)
     independent = spread / error**2 if error and spread else groups
     found_interval = wilson_interval(rate * independent, independent, z=t_quantile(groups - 1))

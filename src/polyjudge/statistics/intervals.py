@@ -98,10 +98,19 @@ def t_quantile(degrees: int, probability: float = 0.975) -> float:
     return (low + high) / 2
 
 
+def two_sided_p(t: float, degrees: int) -> float:
+    """Return the probability of a Student's t at least as far from 0."""
+    return _incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t))
+
+
+def variance_ratio_p(ratio: float, above: int, below: int) -> float:
+    """Return the probability of a larger ratio of two equal variances, by Fisher's F for both degrees of freedom."""
+    return _incomplete_beta(below / 2, above / 2, below / (below + above * ratio))
+
+
 def _t_distribution(t: float, degrees: int) -> float:
     """Return the probability of a value below `t` > 0, by the regularised incomplete beta function."""
-    x = degrees / (degrees + t * t)
-    return 1 - _incomplete_beta(degrees / 2, 0.5, x) / 2
+    return 1 - two_sided_p(t, degrees) / 2
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:

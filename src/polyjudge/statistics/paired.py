@@ -21,9 +21,6 @@ FIRST_PERMUTATIONS = 1_000
 _BITS_PER_BYTE = 8
 _GROUPS_AT_ONCE = 4_096
 _CELLS_AT_ONCE = 1_000_000
-MIN_BLOCKS = 12
-"""Neighbouring clusters are joined only while so many blocks remain."""
-_LONGEST_BLOCK = 256
 MANY_CLUSTERS = 20_000
 """From this number on, intervals are those of the normal distribution; the bootstrap differs by less than its noise."""
 _UPPER = 0.975
@@ -51,8 +48,13 @@ class Clustered:
         clusters = len(self.sums)
         if clusters < 2:
             return None
-        residuals = self.sums - self.counts * self.mean
+        residuals = self.residuals
         return math.sqrt(clusters / (clusters - 1) * float(residuals @ residuals)) / float(self.counts.sum())
+
+    @property
+    def residuals(self) -> Floats:
+        """What each cluster adds beyond the mean."""
+        return self.sums - self.counts * self.mean
 
 
 def clustered(differences: ArrayLike, clusters: Codes | None = None) -> Clustered:
@@ -66,25 +68,14 @@ def clustered(differences: ArrayLike, clusters: Codes | None = None) -> Clustere
     return Clustered(*_sums(values, codes))
 
 
-def neighbour_blocks(differences: Floats, clusters: Codes, places: Codes) -> Codes:
-    """Return clusters of which neighbours are joined into blocks, because rows near each other may be of one document.
-
-    Of the block lengths 1, 2, 4 and so on, as long as `MIN_BLOCKS` remain, it is the one whose blocks spread most.
-    Where neighbours do not depend on each other this costs a test some power; where they do, it keeps the rate of
-    false alarms.
-    """
+def in_file_order(clusters: Codes, places: Codes) -> Codes:
+    """Return clusters numbered in the order in which they appear in a file."""
     _, codes = np.unique(clusters, return_inverse=True)
     firsts = np.full(int(codes.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(firsts, codes, places)
     ranks = np.empty(len(firsts), dtype=np.int64)
     ranks[np.argsort(firsts, kind="stable")] = np.arange(len(firsts))
-    ranks = ranks[codes]
-    best, most, length = 1, clustered(differences, ranks).standard_error or 0.0, 2
-    while length <= _LONGEST_BLOCK and len(firsts) // length >= MIN_BLOCKS:
-        spread = clustered(differences, ranks // length).standard_error or 0.0
-        best, most = (length, spread) if spread > most else (best, most)
-        length *= 2
-    return ranks // best
+    return ranks[codes]
 
 
 def difference_figure(paired: Clustered, *, resamples: int = 1000, seed: int = 0) -> Figure:
@@ -172,11 +163,11 @@ def detectable_difference(paired: Clustered, *, alpha: float = 0.05, power: floa
     clusters, error = len(paired.sums), paired.standard_error
     if not error or math.ldexp(1, 1 - clusters) > alpha:
         return None
-    return _errors_needed(clusters - 1, alpha, power) * error
+    return errors_needed(clusters - 1, alpha, power) * error
 
 
 @lru_cache(maxsize=1024)
-def _errors_needed(degrees: int, alpha: float, power: float) -> float:
+def errors_needed(degrees: int, alpha: float, power: float = 0.8) -> float:
     """Return the detectable difference in standard errors; cached, because many languages have the same count."""
     return t_quantile(degrees, 1 - alpha / 2) + t_quantile(degrees, power)
 

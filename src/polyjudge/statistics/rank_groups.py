@@ -2,53 +2,47 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .bradley_terry import (
-    ROWS_TOGETHER,
-    Comparisons,
-    Strengths,
-    chances_of,
-    cluster_scores,
-    components_of,
-    information,
-    strengths_of,
-)
-from .paired import MIN_BLOCKS, Seed, sign_flip_p
+from .bradley_terry import Strengths, chances_of, components_of, information, strengths_of
+from .comparisons import Comparisons
+from .neighbours import NeighbourError, neighbour_error
+from .paired import Seed, sign_flip_p
 from .resampling import Floats
 
-_MANY_CLUSTERS = 2_000
+_MANY_CLUSTERS = 500
 """From this number of clusters on, the distribution of a sum with random signs is normal, if no cluster dominates."""
 _LARGEST_PART = 0.01
 _NO_PART = 1e-12
 """Parts that are smaller than this share of the largest one are rounding errors."""
 
 
-def neighbour_block(found: Comparisons, strengths: Strengths) -> int:
-    """Return how many neighbouring clusters to join, because rows near each other may be of one document.
+class Evidence(NamedTuple):
+    """What each cluster says about the difference of two strengths, if it were 0."""
 
-    Of the lengths 1, 2, 4 and so on it is the one whose blocks spread most. Where rows do not depend on each other,
-    this costs a test some power, and where they do, it keeps the rate of false alarms.
-    """
-    lengths = [1]
-    while lengths[-1] < ROWS_TOGETHER and found.cluster_count // (2 * lengths[-1]) >= MIN_BLOCKS:
-        lengths.append(2 * lengths[-1])
-    spreads = np.zeros(len(lengths))
-    for scores in cluster_scores(found, strengths):
-        for place, length in enumerate(lengths):
-            spreads[place] += (np.add.reduceat(scores, np.arange(0, len(scores), length), axis=0) ** 2).sum()
-    return lengths[int(spreads.argmax())]
+    scores: Floats
+    """Their sum is positive if the first one is better."""
+    information: Floats
+    """The variances of the scores by the model: a true difference shows in proportion to them."""
+
+    def neighbour_error(self) -> NeighbourError:
+        """Return the error of the sum if neighbouring clusters may be of one document."""
+        return neighbour_error(self.scores, self.information)
 
 
-def equal_strength_scores(found: Comparisons, first: int, second: int) -> Floats | None:
+def equal_strength_scores(
+    found: Comparisons, first: int, second: int, strengths: Strengths | None = None
+) -> Evidence | None:
     """Return what each cluster says about the difference of two strengths, if it were 0; None if nothing connects them.
 
-    The strengths are fitted as if both were equal. The scores are what each cluster then adds to the gradient of their
-    difference, free of the other strengths (the efficient score). For two systems they are wins minus losses.
+    The strengths are fitted as if both were equal, from those of all if they are given, which is faster. The scores are
+    what each cluster then adds to the gradient of their difference, free of the other strengths (the efficient score).
+    For two systems they are wins minus losses.
     """
-    components = components_of(found.counts > 0)
+    components = strengths.components if strengths else components_of(found.counts > 0)
     if components[first] != components[second]:
         return None
     merged = np.arange(found.systems)
@@ -56,15 +50,17 @@ def equal_strength_scores(found: Comparisons, first: int, second: int) -> Floats
     basis = np.eye(found.systems)[merged]
     wins = basis.T @ found.wins @ basis
     np.fill_diagonal(wins, 0)
-    chances = chances_of(np.nan_to_num(strengths_of(wins).values)[merged])
+    near = None
+    if strengths:
+        near = strengths.values.copy()
+        near[first] = (near[first] + near[second]) / 2
+    chances = chances_of(np.nan_to_num(strengths_of(wins, near).values)[merged])
     fisher = information(found.counts, chances)
     direction = np.zeros(found.systems)
     direction[first], direction[second] = 0.5, -0.5
     nuisance = np.linalg.pinv(basis.T @ fisher @ basis, hermitian=True)
     direction -= basis @ (nuisance @ (basis.T @ (fisher @ direction)))
-    weights = direction[found.first] - direction[found.second]
-    parts = weights * (found.share - chances[found.first, found.second])
-    return np.bincount(found.clusters, weights=parts).astype(np.float64)
+    return Evidence(*found.projected(direction, chances))
 
 
 def random_signs_p(sums: Floats, *, permutations: int = 10_000, seed: Seed = 0) -> float:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, cast, runtime_checkable
+from typing import Any, Protocol, Self, cast, get_args, runtime_checkable
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError, ForeignFileError
@@ -19,9 +19,7 @@ from polyjudge.files.json_lines import RowLog, parse_json, read_json_lines
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.files.spill import from_blob, open_scratch, to_blob
-from polyjudge.records.outcomes import Failure, Item, RunOutcome, item_row, outcome_row, read_outcome_row
-
-from .retries import asked_again
+from polyjudge.records.outcomes import Failure, FailureKind, Item, RunOutcome, item_row, outcome_row, read_outcome_row
 
 _SCHEMA = "CREATE TABLE outcomes (id BLOB PRIMARY KEY, outcome TEXT, is_wanted INTEGER DEFAULT 0) WITHOUT ROWID"
 
@@ -76,6 +74,16 @@ def read_outcomes(path: Path) -> Iterator[tuple[str, RunOutcome]]:
             yield read_outcome_row(row)
         except DataError as error:
             raise DataError(str(error), path=path, line=number) from None
+
+
+_TEMPORARY: frozenset[str] = frozenset({"transient"})
+"""The failures whose cause may be gone when the run is resumed."""
+_ALL: frozenset[str] = frozenset(get_args(FailureKind))
+
+
+def asked_again(*, retries_failures: bool) -> frozenset[str]:
+    """Return the kinds of failures that a resumed run asks again: with `retries_failures` all, else temporary ones."""
+    return _ALL if retries_failures else _TEMPORARY
 
 
 class OutcomeStore(Protocol):
@@ -209,7 +217,7 @@ class RunFile:
             os.fsync(self._rows.descriptor)
             if self._retries_failures and self._has_failures:
                 return
-            if not self._is_exported:
+            if not self._is_exported and os.path.lexists(self.path):
                 refuse_foreign(self.path, kind=FileKind.SCORES, force=self._force)
             self._ahead_path.unlink(missing_ok=True)
             self._start_marker.unlink(missing_ok=True)
@@ -306,10 +314,12 @@ class RunFile:
 
 def _refuse_replacing(path: Path, items: int | None, *, is_exported: bool, force: bool) -> None:
     """Refuse a path whose file must not be replaced, such as a finished run of more items."""
-    refuse_foreign(path, kind=None if is_exported else FileKind.SCORES, force=force)
-    if (path.exists() and not path.is_file()) or _is_device(path):
+    is_there = os.path.lexists(path)
+    if is_there:
+        refuse_foreign(path, kind=None if is_exported else FileKind.SCORES, force=force)
+    if (is_there and path.exists() and not path.is_file()) or _is_device(path):
         raise DataError("is not a regular file; use another path", path=path)
-    if items is None or force or not path.exists():
+    if items is None or force or not is_there or not path.exists():
         return
     with path.open("rb") as file:
         rows = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK), b""))

@@ -219,7 +219,7 @@ class RunFolder:
 
     def _check_new_folder(self) -> None:
         if self.run.cache_mode == RETRYING:
-            raise DataError("no results, so there are no failures to retry", path=self.path)
+            raise DataError("no results, so there are no failures to retry; run without retrying first", path=self.path)
         if any(not file.name.startswith(".") for file in self.path.iterdir()):
             raise DataError(f"is not empty, and not a results folder of polyjudge; {_REMEDY}", path=self.path)
 

@@ -37,7 +37,9 @@ def read_card(path: Path) -> TrustCard:
         found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
         row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
         if row.pop("schemaVersion", None) != SCHEMA_VERSION:
-            raise DataError(f"is not a trust card of version {SCHEMA_VERSION}", path=path)
+            raise DataError(
+                f"is not a trust card of version {SCHEMA_VERSION}; make a new card of this judge", path=path
+            )
         return from_json(TrustCard, cast(dict[str, Any], _current_words(row)))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None

@@ -214,7 +214,9 @@ class LineProcess:
             raise OutOfStepError("the program wrote an unexpected line, or ended")
         try:
             async with asyncio.timeout(self._timeout_s):
-                await self._write(line)
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    self._stdin.write(line.encode(errors="surrogatepass") + b"\n")
+                    await self._stdin.drain()
                 answer = await asyncio.shield(self._ahead)
         except TimeoutError:
             raise OutOfStepError(f"no line within {self._timeout_s:g} seconds") from None
@@ -236,11 +238,6 @@ class LineProcess:
             return  # it writes nothing more but does not end, which is harmless
         except ValueError:
             raise OutOfStepError(_TOO_LONG) from None
-
-    async def _write(self, line: str) -> None:
-        with suppress(BrokenPipeError, ConnectionResetError):
-            self._stdin.write(line.encode(errors="surrogatepass") + b"\n")
-            await self._stdin.drain()
 
 
 async def run_line_by_line(

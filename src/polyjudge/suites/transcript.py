@@ -75,7 +75,7 @@ class _Sizes:
 
 
 def render_transcript(transcript: Transcript, *, window_tokens: int) -> Rendering:
-    """Render a session within about so many tokens; the file is read twice and never held in memory."""
+    """Render a session within about `window_tokens` tokens; the file is read twice and never held in memory."""
     sizes, room = _measured(transcript), window_tokens * BYTES_A_TOKEN
     result_cap, other_cap = _caps(sizes, room)
     first, last = _dropped_range(sizes, room, result_cap, other_cap)

@@ -6,10 +6,10 @@ from copy import copy
 from dataclasses import dataclass
 
 from polyjudge.checks.checker import TextChecker
+from polyjudge.checks.policy import CheckPolicy
 from polyjudge.judges.base import ItemWorker, ModelAddresses, ProviderSource, bound, close_judge
 from polyjudge.judges.grouped import BatchItem, with_question
-from polyjudge.languages.filters import LanguageMatcher
-from polyjudge.languages.table import LanguageTable
+from polyjudge.languages.table import LanguageMatcher, LanguageTable
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.requests import ModelName
@@ -86,13 +86,16 @@ class LanguageJudge:
         max_tokens: int | None = None,
         repeats: int = 1,
         prompts_in_groups: Mapping[str, set[str]] | None = None,
+        checks: CheckPolicy | None = None,
     ) -> None:
         self.rubric = rubric
+        self.policy = checks
+        """What is wanted of the checks where they are the judge."""
         self.repeats = repeats if names else 1
         self._question_of = {task.id: task.question() if names else "" for task in tasks}
         rubrics = {question: with_question(rubric, question) for question in dict.fromkeys(self._question_of.values())}
         self._judges: dict[str, ItemWorker] = {
-            question: repeated(judge_by_models(asking, names, max_tokens=max_tokens), repeats)
+            question: repeated(judge_by_models(asking, names, max_tokens=max_tokens, checks=checks), repeats)
             for question, asking in rubrics.items()
         }
         self._renderers = {question: PromptRenderer(asking) for question, asking in rubrics.items()} if names else {}
@@ -189,9 +192,11 @@ def verdicts_of(
     tier: str,
     table: LanguageTable,
     trust: JudgeTrust,
+    *,
+    checks: CheckPolicy | None = None,
 ) -> list[Verdict]:
-    """Return the verdict on each language from its scores and the checks."""
-    checker = TextChecker(table)
+    """Return the verdict on each language from its scores and the checks, all of them if no policy is given."""
+    checker = TextChecker(table, policy=checks or CheckPolicy())
     return [
         language_verdict(language, checker.check_outputs(language), {tier: score}, table, {tier: trust})
         for language, score in zip(languages, scores, strict=True)

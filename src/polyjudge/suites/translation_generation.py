@@ -284,15 +284,13 @@ def assembled(
                         reference=prompt.reference,
                     )
                 )
-        results.append(_language_result(language, tuple(done)))
+        results.append(
+            LanguageResult(
+                language_name=language.name,
+                language_code=language.tag,
+                script_family=language.family,
+                priority="must-have" if language.tag in MUST_HAVE else "standard",
+                prompts=tuple(done),
+            )
+        )
     return results
-
-
-def _language_result(language: Language, prompts: tuple[PromptResult, ...]) -> LanguageResult:
-    return LanguageResult(
-        language_name=language.name,
-        language_code=language.tag,
-        script_family=language.family,
-        priority="must-have" if language.tag in MUST_HAVE else "standard",
-        prompts=prompts,
-    )

@@ -71,7 +71,7 @@ class Drift:
     """Larger sizes that changed the scores too much."""
 
     def restart(self, batch_size: int, tolerance: float) -> None:
-        """Reset the measurement for a new start with so many languages in a call."""
+        """Reset the measurement, for `batch_size` languages in a call."""
         self.batch_size, self.tolerance = batch_size, tolerance
         self.rows_from_batches = self.empty_batches = self.compared = self.flipped = 0
         self.mean_distance, self.tried = None, []
@@ -137,7 +137,8 @@ class GroupedTranslationJudge:
         tasks = list(self._tasks.values())
         languages = len({id(task.language) for task in tasks})
         self.drift.restart(min(self._options.size, languages), self._options.tolerance)
-        controls = self._controls(tasks)
+        count = max(1, round(self._options.control_share * len(tasks)))
+        controls = set(random.Random(self._options.seed).sample(tasks, min(count, len(tasks))))
         try:
             await self._settle(tasks, controls, _Limits(concurrency, stop))
             if not stop.requested:
@@ -222,10 +223,6 @@ class GroupedTranslationJudge:
             self.drift.empty_batches = self._judge.empty_batches
         self.drift.rows_from_batches += sum(row.from_batch for row in rows)
         return {task.id: row.outcome for task, row in zip(group, rows, strict=True)}
-
-    def _controls(self, tasks: Sequence[Task]) -> set[Task]:
-        count = max(1, round(self._options.control_share * len(tasks)))
-        return set(random.Random(self._options.seed).sample(list(tasks), min(count, len(tasks))))
 
     def _alone(self, tasks: Iterable[Task], limits: "_Limits") -> AsyncGenerator[tuple[Task, Outcome]]:
         async def one(task: Task) -> tuple[Task, Outcome]:

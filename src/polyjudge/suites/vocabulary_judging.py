@@ -16,7 +16,7 @@ from polyjudge.judges.word_verdicts import WordJudge, WordWording, read_word_ver
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.vocabulary import Judgement, WordRecord, WordState
-from polyjudge.store.retries import asked_again
+from polyjudge.store.run_file import asked_again
 
 from .vocabulary import Job, WordTask
 

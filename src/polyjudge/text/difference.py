@@ -68,9 +68,9 @@ def shown(text: str, *, keep_joiners: bool = False) -> str:
 
     `keep_joiners` keeps the joiners that Persian, Indic scripts and emoji are spelled with.
     """
-    kept = _JOINERS if keep_joiners else ""
+    kept = "\n" + (_JOINERS if keep_joiners else "")
     safe = harmless(text.replace("\n", "⏎\n").replace("\t", "⇥"))
-    return "".join(char if char in kept else _visible(char) for char in safe)
+    return "".join(f"<U+{ord(char):04X}>" if char not in kept and _is_invisible(char) else char for char in safe)
 
 
 def code_points(text: str) -> str:
@@ -112,10 +112,6 @@ def _script(char: str) -> str:
 def _first_difference(left: list[str], right: list[str]) -> int:
     pairs = enumerate(zip(left, right, strict=False))
     return next((index for index, (one, other) in pairs if one != other), min(len(left), len(right)))
-
-
-def _visible(char: str) -> str:
-    return f"<U+{ord(char):04X}>" if char != "\n" and _is_invisible(char) else char
 
 
 def _is_invisible(char: str) -> bool:

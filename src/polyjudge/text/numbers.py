@@ -1,12 +1,9 @@
-"""Read numbers in the digits of any script, and read a judge's number strictly."""
+"""Read numbers in the digits of any script."""
 
-import math
 import re
 import unicodedata
 
-from polyjudge.records.rubrics import Scale
-
-_DIGIT = re.compile(r"\d")
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,(?:\d{1,2}|\d{4,})")
 _SIGNS = str.maketrans({"٫": ".", "．": ".", "／": "/", "∕": "/", "⁄": "/", "−": "-", "－": "-", "＋": "+"})
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+|,[0-9])?)(?:\s*(?:/|out of)\s*([0-9]+(?:\.[0-9]+)?)|\s?(%))?")
@@ -16,7 +13,7 @@ def fold_digits(text: str) -> str:
     """Replace decimal digits and number signs of every script by those of ASCII."""
     if text.isascii():
         return text
-    return _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text).translate(_SIGNS)
+    return _OTHER_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text).translate(_SIGNS)
 
 
 def with_decimal_point(text: str) -> str:
@@ -34,29 +31,3 @@ def plain_number(text: str) -> tuple[float, float | None] | None:
         return None
     out_of = 100.0 if match[3] else float(match[2]) if match[2] else None
     return float(match[1].replace(",", ".")), out_of
-
-
-def read_number(value: object, scale: Scale) -> float:
-    """Return a number of the scale from 85, 85.0, '85' or '85/100'; raise `ValueError` for anything else."""
-    if (type(value) is float or type(value) is int) and scale.lowest <= value <= scale.highest:
-        return float(value)
-    number = _number(value, scale)
-    if number is None:
-        raise ValueError(f"{value!r} is not a number")
-    if not math.isfinite(number) or not scale.lowest <= number <= scale.highest:
-        raise ValueError(f"{value!r} is off the scale {scale.lowest:g} to {scale.highest:g}")
-    return number
-
-
-def _number(value: object, scale: Scale) -> float | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        # An integer too large for a float is outside every scale; infinity avoids an OverflowError.
-        return float(value) if abs(value) < 1e300 else math.inf
-    if not isinstance(value, str):
-        return None
-    parts = plain_number(value)
-    if parts is None or parts[1] not in (None, scale.highest):
-        return None
-    return parts[0]

@@ -167,8 +167,7 @@ def _kind_letter(char: str, ends_syllable: bool) -> str:
 
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences of a text, or the clauses of a single sentence."""
-    pattern = _GREEK_END if re.search("[α-ω]", text) else _END
-    found = _split(text, _sentence_ends(text, pattern))
+    found = whole_sentences(text)
     if len(found) < 2 and _SPACED_CLAUSES.search(text):
         found = _split(text, ((match.start(), match.end()) for match in re.finditer(r"\s+", text)))
     if len(found) < 2:
@@ -187,11 +186,11 @@ def _without_end(clause: Sentence) -> Sentence:
 
 def whole_sentences(text: str) -> list[Sentence]:
     """Return the sentences of a text, without splitting a single one."""
+    return _split(text, _sentence_ends(text))
+
+
+def _sentence_ends(text: str) -> Iterator[tuple[int, int]]:
     pattern = _GREEK_END if re.search("[α-ω]", text) else _END
-    return _split(text, _sentence_ends(text, pattern))
-
-
-def _sentence_ends(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     for match in pattern.finditer(prose(text)):
         following = text[match.end() : match.end() + 8].strip()
         short = _SHORT_WORD.search(text[max(0, match.end() - 8) : match.end()])

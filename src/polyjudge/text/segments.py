@@ -22,6 +22,9 @@ PLACEHOLDER = re.compile(
 _ENTITY = r"&lt;[^&]{0,60}&gt;|&[a-z]{2,6};|&#\d{2,5};"
 TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]{0,200})?/?>")
 _NOT_PROSE = re.compile("|".join(f"(?:{each.pattern})" for each in (URL, TAG, PLACEHOLDER)), re.ASCII)
+_URL_MARKS = ("://", "www.", "@")
+_NOT_PROSE_MARKS = (*_URL_MARKS, "<", "{", "%")
+"""Every URL, tag and placeholder has one of them."""
 _TOP_DOMAINS = (
     "com|net|org|edu|gov|info|biz|io|dev|app|eu|uk|de|fr|es|it|nl|se|ch|at|be|pl|cz|sk|ru|ua|jp|cn|kr|in|br|tv"
 )
@@ -54,9 +57,16 @@ class Word(NamedTuple):
         return self.start + len(self.text)
 
 
+def addresses(text: str) -> list[str]:
+    """Return the URLs and e-mail addresses of a text."""
+    return URL.findall(text) if any(mark in text for mark in _URL_MARKS) else []
+
+
 @lru_cache(maxsize=_CACHED_TEXTS)
 def prose(text: str) -> str:
     """Replace URLs, placeholders and markup by spaces, so that all offsets stay."""
+    if not any(mark in text for mark in _NOT_PROSE_MARKS):
+        return text
     return _NOT_PROSE.sub(lambda match: " " * len(match[0]), text)
 
 
@@ -87,9 +97,15 @@ def plain_words(text: str) -> tuple[str, ...]:
     return tuple(normalize("NFC", "\n".join(word_texts(text)).casefold()).split("\n")) if word_texts(text) else ()
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
+def vocabulary(text: str) -> frozenset[str]:
+    """Return the different words of a text, casefolded and in NFC."""
+    return frozenset(plain_words(text))
+
+
 def shared_runs(ours: Sequence[str], theirs: Sequence[str], least: int) -> Iterator[tuple[int, int]]:
-    """Yield the stretches of `ours` that `theirs` has too, word by word, of at least so many words."""
-    if len(ours) < least or len(theirs) < least:
+    """Yield the stretches of `ours` that `theirs` has too, word by word, of at least `least` words."""
+    if len(ours) < least or sum(map(set(theirs).__contains__, ours)) < least:
         return
     parts = {tuple(theirs[place : place + least]) for place in range(len(theirs) - least + 1)}
     first = last = -1

@@ -31,6 +31,8 @@ def passes(rubric: Rubric, result: JudgeResult) -> bool | None:
     rule = rubric.passing
     if rule is None:
         return None
+    if rubric.spans is not None:  # its criteria are categories of errors
+        return meets([result.score], [], rule.minimum)
     scores = [result.subscores.get(criterion.name) for criterion in rubric.criteria]
     scores += [result.score] if rubric.overall else []
     return meets(scores, [result.flags.get(name) for name in rule.flags], rule.minimum)

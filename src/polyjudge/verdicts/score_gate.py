@@ -135,7 +135,7 @@ def _of_mean(found: LanguageScores, limit: float, max_unjudged: float) -> tuple[
 
 
 def _of_rate(found: LanguageScores, limit: float, max_unjudged: float) -> tuple[GateStatus, str]:
-    """Decide about a pass rate; results of which it is not known whether they pass may go either way."""
+    """Decide whether a pass rate is reached; an undecided result may still pass or fail."""
     missing = _too_few_judged(found, max_unjudged)
     if missing or found.passed is None or found.decided is None:
         return "undecided", missing
@@ -159,7 +159,7 @@ def _too_few_judged(found: LanguageScores, max_unjudged: float) -> str:
 
 
 def _apart(value: float, limit: float, digits: int, unit: str) -> str:
-    """Return a number with so many digits, or with more of them if it would look like the limit otherwise."""
+    """Return a number with `digits` digits, or with more if it would look like the limit otherwise."""
     shown = f"{value:.{digits}{unit}}"
     if abs(value - limit) <= _ROUNDING or shown != f"{limit:.{digits}{unit}}":
         return shown

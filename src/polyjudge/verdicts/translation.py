@@ -13,7 +13,7 @@ from typing import Any
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import Interval
 from polyjudge.records.findings import TextCheck
-from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
+from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageScore, PromptResult, PromptScore
 from polyjudge.statistics.intervals import reached_at_best, reached_by, wilson_interval
 
 from .items import OFFLINE, STATUSES, Status, meets
@@ -222,14 +222,18 @@ def scores_pass(score: LanguageScore | PromptScore) -> bool | None:
     """
     if score.error:
         return None
-    values = (score.script_score, score.grammar_score, score.coherence_score)
-    return meets(values, [score.is_correct_language], PASSING_SCORE)
+    return meets(dimension_scores(score).values(), [score.is_correct_language], PASSING_SCORE)
 
 
 def has_scores(score: LanguageScore | PromptScore) -> bool:
     """Return whether there is any score or answer."""
-    values = (score.script_score, score.grammar_score, score.coherence_score, score.is_correct_language)
+    values = (*dimension_scores(score).values(), score.is_correct_language)
     return not score.error and any(value is not None for value in values)
+
+
+def dimension_scores(score: LanguageScore | PromptScore) -> dict[str, float | None]:
+    """Return the score of each dimension; None for one that is not known."""
+    return dict(zip(DIMENSIONS, (score.script_score, score.grammar_score, score.coherence_score), strict=True))
 
 
 def is_must_have(priority: str) -> bool:
@@ -316,18 +320,13 @@ def _missing(judging: Mapping[str, LanguageScore]) -> str:
     name, score = next(iter(judging.items()))
     if not has_scores(score):
         return "no score"
-    named = {
-        "script": score.script_score,
-        "grammar": score.grammar_score,
-        "coherence": score.coherence_score,
-        "answer about the language": score.is_correct_language,
-    }
+    named = {**dimension_scores(score), "answer about the language": score.is_correct_language}
     return f"{name}: no {', '.join(what for what, value in named.items() if value is None)}"
 
 
 def _shortfall(score: LanguageScore) -> str:
-    named = {"script": score.script_score, "grammar": score.grammar_score, "coherence": score.coherence_score}
-    low = [f"{name} {value:g}/5" for name, value in named.items() if value is not None and value < PASSING_SCORE]
+    named = dimension_scores(score).items()
+    low = [f"{name} {value:g}/5" for name, value in named if value is not None and value < PASSING_SCORE]
     return ", ".join([*low, *(["wrong language"] if score.is_correct_language is False else [])])
 
 
@@ -350,12 +349,9 @@ def _disagreements(scores: Mapping[str, LanguageScore], looks_like: str, wanted:
         if set(passed) == {True, False}:
             words = ["PASS" if each else "FAIL" for each in passed]
             found.append(f"{first} says {words[0]}, {second} says {words[1]}")
-        pairs = {
-            "script": (one.script_score, two.script_score),
-            "grammar": (one.grammar_score, two.grammar_score),
-            "coherence": (one.coherence_score, two.coherence_score),
-        }
-        for dimension, (left, right) in pairs.items():
+        others = dimension_scores(two)
+        for dimension, left in dimension_scores(one).items():
+            right = others[dimension]
             if left is not None and right is not None and abs(left - right) >= _LARGE_DIFFERENCE:
                 found.append(f"{dimension}: {first} {left:g}, {second} {right:g}")
     for name, score in judged.items():

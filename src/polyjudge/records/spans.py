@@ -1,0 +1,46 @@
+"""Error spans: where a text is wrong, how badly, and how far that has been verified."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from .codec import Number
+
+SpanSeverity = Literal["minor", "major", "critical"]
+SpanSide = Literal["output", "source"]
+"""The text that a span is in; an omission is a span of the source."""
+SpanState = Literal["proposed", "located", "confirmed", "rejected"]
+"""Proposed by a judge; located in its text; confirmed by a check, a second judge or a person; rejected by one."""
+LocateMethod = Literal["", "exact", "normalised", "fuzzy", "given"]
+"""How a quote was found in the text; `given` if the annotator gave its place."""
+Refusal = Literal["", "empty", "not in the text", "ambiguous", "in the other text", "not a span", "too many"]
+"""Why a proposed span has no place."""
+
+
+class ErrorSpan(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One error that a judge or a person marked."""
+
+    text: str
+    """The marked text; where it is located, exactly what is at its place."""
+    severity: SpanSeverity
+    start: int | None = None
+    """The place in code points, at the start of a grapheme; None if it has none, as an omission without a quote."""
+    end: int | None = None
+    """The first code point after it."""
+    side: SpanSide = "output"
+    category: str = ""
+    explanation: str = ""
+    correction: str = ""
+    """What should be there instead."""
+    state: SpanState = "located"
+    method: LocateMethod = ""
+    refusal: Refusal = ""
+    """Why a span that is only proposed has no place."""
+    quote: str = ""
+    """What the judge quoted, where that differs from `text`."""
+    verification: str = ""
+    """Why it was confirmed or rejected, and by whom."""
+    probability: Number | None = None
+    """How likely people mark it, as far as that was learnt."""
+    annotators: tuple[str, ...] = ()
+    """Who marked it, for a span of several annotators."""
