@@ -152,20 +152,19 @@ class _CarefulNumberError(Exception):
 def _texts_in(value: Mapping[str, object] | Sequence[object]) -> int:
     """Return the number of keys and texts in an object or a list."""
     count, members = (len(value), value.values()) if isinstance(value, dict) else (0, value)
-    for each in members:
-        kind = type(each)
-        if kind is str:
-            count += 1
-        elif kind is float:
-            if not -_EXACT < cast(float, each) < _EXACT:  # it may be a whole number that is too large for msgspec
-                raise _CarefulNumberError
-        elif kind not in _PLAIN:
-            count += _texts_in(cast(dict[str, object], each))
-    return count
+    kinds = list(map(type, members))
+    if not _PLAIN.issuperset(kinds):
+        for kind, each in zip(kinds, members, strict=True):
+            if kind is float:
+                if not -_EXACT < cast(float, each) < _EXACT:  # it may be a whole number that is too large for msgspec
+                    raise _CarefulNumberError
+            elif kind not in _PLAIN:
+                count += _texts_in(cast(dict[str, object], each))
+    return count + kinds.count(str)
 
 
 _decode_object = msgspec.json.Decoder(dict[str, object]).decode
-_PLAIN = {int, bool, type(None)}
+_PLAIN = {str, int, bool, type(None)}
 _EXACT = 2.0**53
 
 
