@@ -1,6 +1,5 @@
 """Qt, .NET, Java properties and Rails: keys, comments, states, lines."""
 
-import time
 from xml.sax.saxutils import escape
 
 import pytest
@@ -174,11 +173,9 @@ def test_a_broken_file_gives_one_message_with_the_line(format_name, content, lin
 def test_aliases_of_yaml_are_not_expanded():
     bomb = "de:\n  a0: &a0 [x, x]\n" + "".join(f"  a{n}: &a{n} [{f'*a{n - 1}, ' * 9}x]\n" for n in range(1, 20))
 
-    started = time.process_time()
     catalogue = read("rails", bomb)
 
     assert len(catalogue.messages) < 30
-    assert time.process_time() - started < 1
     assert catalogue.problems[0] == (3, "has the alias 'a0' for several texts, which is not followed")
 
 
