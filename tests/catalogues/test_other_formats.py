@@ -4,7 +4,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from moz.l10n.formats import Format
 from moz.l10n.resource import parse_resource
@@ -226,6 +226,7 @@ def test_properties_read_back_as_moz_l10n_reads_them_and_with_their_lines(entrie
 
 
 @given(st.dictionaries(KEYS.map(lambda key: f"k{key}"), TEXTS, min_size=1))
+@example({"k": "0E0"})
 def test_rails_resx_and_qt_files_read_back_with_their_lines(entries):
     rails = yaml.safe_dump({"de": entries}, allow_unicode=True, width=10_000)
     resx = "".join(
