@@ -269,7 +269,9 @@ def wrong_term(case: Case) -> Pair | None:
     return _one(good, good._replace(text=f"{other}: {case.text}")) if other and term else None
 
 
-def inconsistent(case: Case) -> Pair:
+def inconsistent(case: Case) -> Pair | None:
+    if case.format == "gettext":
+        return None  # it has a source twice only in contexts that differ
     keys = [f"same_{case.key}_{place}" for place in range(3)]
     good = [Entry(key, case.source, case.text) for key in keys]
     other = next(text for _, text in case.others if text != case.text)

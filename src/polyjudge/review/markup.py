@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from html.entities import html5
 
 from polyjudge.checks.preservation import tag_names
 from polyjudge.records.findings import Finding, Severity
@@ -76,15 +77,23 @@ def _broken_entities(text: str, source: str) -> Iterator[Finding]:
         if match[0] not in theirs:
             yield Finding("entity_broken", "fail", f"Broken entity: {match[0]!r}.", match.start(), match.end())
             return
-    for name in {match[1] for match in _NAMED_ENTITY.finditer(source)}:
+    names = {match[1] for match in _NAMED_ENTITY.finditer(source)}
+    for name in names:
         match = re.search(rf"&{name}(?!;)", text)
         if match and not re.search(rf"&{name}(?!;)", source):
             yield Finding("entity_broken", "fail", f"Broken entity: {match[0]!r}.", match.start(), match.end())
             return
+    if names and (match := next((each for each in _NAMED_ENTITY.finditer(text) if _is_unknown(each[1], names)), None)):
+        yield Finding("entity_broken", "fail", f"Unknown entity: {match[0]!r}.", match.start(), match.end())
+        return
     if not _ENTITY.search(source) and not TAG.search(source) and (match := _ENTITY.search(text)):
         message = f"The entity {match[0]} in a text without entities is shown as it is."
         severity: Severity = "fail" if match[0][1:-1] in _NAMES.split("|") or match[0][1] == "#" else "warn"
         yield Finding("entity_broken", severity, message, match.start(), match.end())
+
+
+def _is_unknown(name: str, of_source: Collection[str]) -> bool:
+    return name not in of_source and f"{name};" not in html5
 
 
 def _broken_escapes(text: str, source: str) -> Iterator[Finding]:

@@ -28,6 +28,7 @@ from .plain_text import PlainText, plain_text
 from .plural_checks import plural_findings
 from .punctuation import punctuation_findings
 from .text_findings import OF_COPIES, Part, as_in_message, copy_finding, is_kept, made_part
+from .usual_lengths import UsualLengths
 
 _USUAL = 0.3
 """Share of the labels with a shortcut in the source from which a file has shortcuts."""
@@ -35,6 +36,7 @@ _SURE_POOL = 0.5
 """Share of a file's messages that must look like another language for the short ones to fail."""
 _KEPT_OFTEN = 3
 """Messages of a file that keep a word of the source, from which it is a name."""
+_OF_LENGTH = {"wrong_length", "missing_sentences", "cut_off"}
 _CREDITS = {"translator-credits", "translator_credits", "Your names", "Your emails", "NAME OF TRANSLATORS"}
 """Sources that ask for the names of the translators."""
 
@@ -73,10 +75,13 @@ class MessageChecker:
         parts = [
             made_part(each) for each in catalogue.messages if is_shown(each) and each.source.strip() not in _CREDITS
         ]
-        has_shortcuts = _has_shortcuts(parts)
+        has_shortcuts, lengths = _has_shortcuts(parts), UsualLengths(parts)
         for part, text_check in zip(parts, self._text_checks(parts, catalogue, language), strict=True):
             for finding in text_check:
                 yield MessageFinding(part.message, finding)
+            if _OF_LENGTH.isdisjoint(finding.kind for finding in text_check):
+                for finding in lengths.findings(part):
+                    yield MessageFinding(part.message, finding)
             for finding in self._own(part, language, catalogue.file.format, has_shortcuts=has_shortcuts):
                 yield MessageFinding(part.message, finding)
 
