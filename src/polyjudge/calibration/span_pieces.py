@@ -92,11 +92,9 @@ def feature_names(annotators: Sequence[str]) -> tuple[str, ...]:
 def features(text: AnnotatedText, marked: Sequence[Piece], annotators: Sequence[str]) -> Floats:
     """Return a row of numbers for each piece of a text."""
     about = _about_text(text, annotators)
-    return np.array([_row(piece, about, annotators) for piece in marked]).reshape(len(marked), _width(annotators))
-
-
-def _width(annotators: Sequence[str]) -> int:
-    return len(feature_names(annotators))
+    return np.array([_row(piece, about, annotators) for piece in marked]).reshape(
+        len(marked), len(feature_names(annotators))
+    )
 
 
 class _About(NamedTuple):

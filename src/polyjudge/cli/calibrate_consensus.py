@@ -111,15 +111,9 @@ def _write_spans(texts: Sequence[AnnotatedText], consensus: SpanConsensus | None
     with write_atomically(options.spans, force=options.force) as file:
         for text in texts:
             if text.judges:
-                spans = _combined(text, consensus, options)
+                spans = consensus_spans(text, consensus) if consensus else voted_spans(text, options.at_least)
                 file.write(readable_json(_row(text, spans, name)) + "\n")
     print(f"polyjudge: spans of {counted(len(texts), 'text')}: {options.spans}", file=sys.stderr)
-
-
-def _combined(
-    text: AnnotatedText, consensus: SpanConsensus | None, options: argparse.Namespace
-) -> tuple[ErrorSpan, ...]:
-    return voted_spans(text, options.at_least) if consensus is None else consensus_spans(text, consensus)
 
 
 def _row(text: AnnotatedText, spans: Sequence[ErrorSpan], name: str) -> dict[str, Any]:
