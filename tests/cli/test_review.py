@@ -11,8 +11,8 @@ import pytest
 from tests.folding import for_each
 from tests.review.repositories import TestRepository, entry
 
+from polyjudge.checks.accepted import write_accepted
 from polyjudge.cli import main
-from polyjudge.review.baseline import write_accepted
 
 FILES = Path(main.__code__.co_filename).parent / "demo_data" / "files"
 

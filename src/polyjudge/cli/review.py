@@ -3,12 +3,12 @@
 import argparse
 from pathlib import Path
 
+from polyjudge.checks.accepted import write_accepted
 from polyjudge.errors import ConfigError
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.providers.registry import is_judge_plugin
 from polyjudge.records.messages import Review
 from polyjudge.records.requests import ModelName
-from polyjudge.review.baseline import write_accepted
 from polyjudge.review.glossary import read_glossary
 from polyjudge.review.reviewing import Reviewer, ReviewOptions
 from polyjudge.text.display import harmless
