@@ -61,13 +61,12 @@ class Questions:
         model: str,
         table: LanguageTable,
         *,
-        rubric: Rubric | None = None,
         provider: Provider | None = None,
         store: VerdictStore | None = None,
         refresh: bool = False,
     ) -> None:
         self.messages = messages
-        self.rubric = rubric or load_rubric(RUBRIC)
+        self.rubric = load_rubric(RUBRIC)
         self._store = store
         form = GroupForm("messages.txt", ("suggestion",))
         self._judge = GroupedJudge(self.rubric, model, provider=provider, allow_single=True, form=form)
