@@ -153,7 +153,7 @@ def test_a_baseline_is_added_to_and_no_other_file_is_touched(capsys, project):
     ("given", "message"),
     [
         (["--write-accepted", "a.toml"], "--write-accepted needs --reason"),
-        (["--reason", "x"], "--reason is for --write-accepted"),
+        (["--reason", "x"], "--reason needs --write-accepted"),
         (["--dry-run"], "--dry-run needs --judge"),
         (["--show-prompt"], "--show-prompt needs --judge"),
         (["--judge", "openai/a,openai/b"], "a review asks one judge"),

@@ -40,7 +40,7 @@ class AnnotatedText(Struct, frozen=True, kw_only=True):
 
     @property
     def any_one(self) -> SpanAnnotation:
-        """An annotation, for the text itself."""
+        """Any of the annotations: each has the text."""
         return next(iter((*self.judges.values(), *self.people.values())))
 
 
@@ -53,7 +53,7 @@ class Piece(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Its number of characters."""
+        """The number of its characters."""
         return self.end - self.start
 
 
@@ -85,7 +85,7 @@ def _gravity(mark: Mark) -> tuple[bool, int]:
 
 
 def feature_names(annotators: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of what a piece is described by."""
+    """Return the names of the numbers that describe a piece."""
     return ("one", *(f"{name} marks it" for name in annotators), *(f"{name}: major" for name in annotators), *_OF_TEXT)
 
 
