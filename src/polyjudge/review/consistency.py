@@ -99,7 +99,7 @@ def _inconsistent(places: Sequence[Place]) -> Iterator[Pair]:
             continue
         seen.add(text)
         other = first[usual if text != usual else next(each for each in counted if each != usual)]
-        message = f"{_named(other)} translates the same source as {_quoted(other.message.translation)}."
+        message = f"The same source is translated as {_quoted(other.message.translation)} at {_named(other)}."
         yield Pair(place, Finding("inconsistent", severity, message))
 
 
@@ -107,7 +107,9 @@ def _opposites(found: dict[str, Place]) -> Iterator[Pair]:
     for source, place in found.items():
         other = next((each for each in found if place.is_wanted and are_opposite(source, each)), None)
         if other is not None:
-            message = f"The same translation as of {_quoted(found[other].message.source)} ({_named(found[other])})."
+            message = (
+                f"The same translation as that of {_quoted(found[other].message.source)} at {_named(found[other])}."
+            )
             yield Pair(place, Finding("same_translation", "warn", message))
 
 
