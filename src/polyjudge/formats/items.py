@@ -212,25 +212,15 @@ class ItemsDigest:
         sized = [f"{len(part) if part.isascii() else len(part.encode(errors=_SURROGATES))}:{part}" for part in parts]
         self._digest.update("".join(sized).encode(errors=_SURROGATES))  # the sizes are in bytes
 
+    def taken(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield items, and add each when it is taken."""
+        for item in items:
+            self.add(item)
+            yield item
+
     def hexdigest(self) -> str:
         """Return the hash of all items added so far."""
         return self._digest.hexdigest()[:16]
-
-
-class DigestedItems(ItemsDigest):
-    """Items, with a hash of those that were taken."""
-
-    def __init__(self, items: Iterable[Item]) -> None:
-        super().__init__()
-        self._items = iter(items)
-
-    def __iter__(self) -> Iterator[Item]:
-        return self
-
-    def __next__(self) -> Item:
-        item = next(self._items)
-        self.add(item)
-        return item
 
 
 class Problems:
