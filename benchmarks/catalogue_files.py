@@ -20,6 +20,7 @@ class Entry(NamedTuple):
     source_forms: Mapping[str, str] = {}
     forms: Mapping[str, str] = {}
     flags: Sequence[str] = ()
+    max_length: int = 0
 
 
 class Written(NamedTuple):
@@ -38,9 +39,9 @@ class Lines:
         self.places: dict[tuple[str, str], int] = {}
 
     def add(self, line: str, key: str = "", plural: str = "") -> None:
-        self.lines.append(line)
         if key:
-            self.places[key, plural] = len(self.lines)
+            self.places[key, plural] = len(self.lines) + 1
+        self.lines += line.split("\n")
 
     def written(self, *last: str) -> Written:
         return Written("\n".join([*self.lines, *last]) + "\n", self.places)
@@ -68,8 +69,12 @@ def gettext(entries: Iterable[Entry], language: str, *, is_source: bool, rule: s
         file.add(f'"Plural-Forms: {rule}\\n"')
     for each in entries:
         file.add("")
+        if each.max_length:
+            file.add(f"#. max-length:{each.max_length}")
         if each.flags:
             file.add(f"#, {', '.join(each.flags)}")
+        if each.key.startswith("same_"):
+            file.add(f'msgctxt "{each.key}"')
         if each.forms:
             file.add(f"msgid {po_text(each.source_forms['one'])}")
             file.add(f"msgid_plural {po_text(each.source_forms['other'])}")
@@ -120,7 +125,8 @@ def xliff(entries: Iterable[Entry], language: str, *, is_source: bool) -> Writte
         for key, (category, text) in (forms or {each.key: ("", each.text)}).items():
             source = each.source_forms.get(category, each.source_forms["other"]) if forms else each.source
             state = ' state="needs-review-translation"' if "fuzzy" in each.flags else ""
-            file.add(f'<trans-unit id="{key}"><source>{escape(source)}</source>')
+            limit = f' maxwidth="{each.max_length}" size-unit="char"' if each.max_length else ""
+            file.add(f'<trans-unit id="{key}"{limit}><source>{escape(source)}</source>')
             file.add(f"<target{state}>{escape(text)}</target></trans-unit>", each.key, category)
     return file.written("</body></file></xliff>")
 

@@ -64,7 +64,7 @@ def test_labels_in_a_file_of_their_own_give_the_same_figures(spans, capsys):
     assert apart == together
 
 
-def test_people_who_cannot_be_told_by_their_names_are_asked_for(spans, capsys):
+def test_people_without_such_names_are_asked_for(spans, capsys):
     write_rows(spans, [{**row, "annotator": row["annotator"].replace("human", "Ann")} for row in rows_of(spans)])
     assert calibrate("agreement", spans) == 2
     assert "Name the people with --people" in capsys.readouterr().err

@@ -99,6 +99,19 @@ def test_checks_are_chosen_and_skipped_on_the_command_line_and_in_the_project_fi
     assert "term_forbidden" in {each["kind"] for each in row["findings"]}
 
 
+def test_a_project_file_that_is_not_trusted_cannot_accept_findings(capsys, project, monkeypatch):
+    monkeypatch.delenv("POLYJUDGE_TRUST", raising=False)
+    settings = '[review]\nwrite-accepted = "polyjudge-accepted.toml"\nreason = "all fine"\n'
+    Path("polyjudge.toml").write_text(settings, encoding="utf-8")
+    code, _, err = review(capsys, "app.de.po")
+
+    assert (code, "write-accepted accepts findings in your place, so the file must be trusted first" in err) == (
+        2,
+        True,
+    )
+    assert not Path("polyjudge-accepted.toml").exists()
+
+
 def test_reviewed_files_are_never_written_and_no_output_replaces_them(capsys, project):
     before = {path: path.read_bytes() for path in project.glob("app.*")}
     for path in before:

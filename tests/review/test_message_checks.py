@@ -231,10 +231,10 @@ def test_a_product_name_that_many_messages_keep_is_no_word_left_untranslated():
 
 def test_settings_of_a_project_hold_for_the_findings_of_messages():
     policy = check_policy(settings={"end_mark_changed": "fail", "spacing": "off"})
-    found = findings(message("Name: ", "Name"), policy=policy)
+    found = findings(message("Size: ", "Größe"), policy=policy)
 
     assert [(each.kind, each.severity) for each in found] == [("end_mark_changed", "fail")]
-    only = findings(message("Name: ", "Name"), policy=check_policy(only=["spacing"]))
+    only = findings(message("Size: ", "Größe"), policy=check_policy(only=["spacing"]))
     assert [each.kind for each in only] == ["space_changed"]
     with pytest.raises(ConfigError, match="Did you mean 'spacing'"):
         check_policy(only=["spacin"])

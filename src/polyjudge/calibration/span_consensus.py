@@ -16,6 +16,7 @@ from polyjudge.records.spans import ErrorSpan, SpanSeverity
 from polyjudge.statistics.logistic import Aim, LogisticModel, fit_logistic, threshold_for
 from polyjudge.statistics.resampling import Floats
 from polyjudge.statistics.span_matching import Mark
+from polyjudge.text.quotes import whole_graphemes
 
 from .span_pieces import AnnotatedText, Piece, feature_names, features, pieces
 
@@ -141,6 +142,8 @@ def _span(group: Sequence[tuple[Piece, float | None]], text: AnnotatedText) -> E
     in_source = start >= IN_SOURCE
     first, last = (start - IN_SOURCE, end - IN_SOURCE) if in_source else (start, end)
     whole = text.any_one.source if in_source else text.any_one.candidate
+    if last <= len(whole):
+        first, last = whole_graphemes(whole, first, last)
     weighed = [(piece.length, probability) for piece, probability in group if probability is not None]
     size = sum(length for length, _ in weighed)
     marks = [mark for piece, _ in group for mark in piece.marks.values()]
@@ -194,7 +197,7 @@ def read_consensus(path: Path) -> SpanConsensus:
     consensus = from_json(SpanConsensus, cast(object, given))
     sizes = {len(each) for each in (consensus.model.weights, consensus.model.means, consensus.model.scales)}
     if consensus.features != feature_names(consensus.annotators) or sizes != {len(consensus.features)}:
-        raise DataError("has other features than this version computes; learn it anew", path=path)
+        raise DataError("has other features than this version computes; learn it again", path=path)
     return consensus
 
 

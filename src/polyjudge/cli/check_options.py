@@ -23,13 +23,17 @@ if TYPE_CHECKING:
 _OTHER_JUDGE = "needs --judge offline: other judges run no checks."
 
 
-def add_check_options(add: Callable[..., object], *, with_names: bool = True) -> None:
-    """Add the options that choose checks and accept findings; the names of all checks are read from a file."""
+def add_check_options(add: Callable[..., object], *, with_names: bool = True, of_messages: bool = False) -> None:
+    """Add the options that choose checks and accept findings; the names of all checks are read from a file.
+
+    `of_messages` names the checks of messages in localisation files too.
+    """
     names = "polyjudge check --help has their names"
     if with_names:
-        from polyjudge.checks.catalogue import check_names
+        from polyjudge.checks.catalogue import check_names, message_check_names
 
-        names = f"checks: {', '.join(check_names())}, and those of plugins"
+        known = message_check_names() if of_messages else check_names()
+        names = f"checks: {', '.join(known)}, and those of plugins"
     only = f"run only these checks or findings, separated by commas; {names}"
     add("--checks", default="", metavar="NAME,…", help=only)
     add("--skip-checks", default="", metavar="NAME,…", help="do not run these checks or findings")

@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     chosen = "review only these languages, each a tag or name"
     add("--filter", action=Several, default=[], metavar="language=NAME,…", help=chosen)
     add_output_options(add)
-    add_check_options(add)
+    add_check_options(add, of_messages=True)
     baseline = "add all findings that fail or warn to this file of accepted findings, so that only new ones are shown"
     add("--write-accepted", type=Path, metavar="FILE", help=baseline)
     add("--reason", default="", metavar="TEXT", help="why --write-accepted accepts them")

@@ -34,6 +34,7 @@ _NEED_TRUST = {
     "card": "decides how far a judge is trusted",
     "price": "decides what a cost limit allows",
     "host": "opens a page to other machines",
+    "write_accepted": "accepts findings in your place",
     "force": "replaces files",
     "yes": "replaces files",
     "update": "replaces files",

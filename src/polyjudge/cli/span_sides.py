@@ -96,7 +96,7 @@ def _patterns(options: argparse.Namespace) -> Sequence[str]:
 def _sides(
     own: SpanAnnotations, theirs: SpanAnnotations, options: argparse.Namespace
 ) -> tuple[list[SpanAnnotation], list[SpanAnnotation]]:
-    """Return the annotations of judges and of people; in one file, people are told by their names."""
+    """Return the annotations of judges and of people; in one file, people are known by their names."""
     patterns = _patterns(options)
     if theirs.annotations:
         return own.annotations, theirs.annotations if options.against else _people_of(theirs, patterns)

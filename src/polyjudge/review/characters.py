@@ -8,7 +8,7 @@ from typing import Any
 from unicodedata import name as name_of
 from unicodedata import normalize
 
-from polyjudge.records.findings import Finding
+from polyjudge.records.findings import Finding, Severity
 from polyjudge.records.translation import Language
 from polyjudge.text.segments import words
 
@@ -22,7 +22,6 @@ _OPENING = {"\u202a": "\u202c", "\u202b": "\u202c", "\u202d": "\u202c", "\u202e"
 )
 _EMOJI_JOINED = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]")
 _SHORTEST = 2
-_ALPHABETS = {"Latn", "Cyrl", "Grek"}
 
 
 def character_findings(text: str, source: str, language: Language) -> Iterator[Finding]:
@@ -58,8 +57,7 @@ def _is_needed(char: str, place: int, text: str, language: Language) -> bool:
 def doubled_words(text: str, source: str, language: Language) -> Iterator[Finding]:
     """Find a doubled word; `text` has only words."""
     base, facts = base_of(language.tag), language_facts()
-    if base in facts.repeat_words or _ALPHABETS.isdisjoint(language.scripts):
-        return
+    severity: Severity = "info" if base in facts.repeat_words else "warn"
     allowed = facts.side_by_side.get(base, ())
     found = words(text)
     for first, second in pairwise(found):
@@ -71,7 +69,7 @@ def doubled_words(text: str, source: str, language: Language) -> Iterator[Findin
             is_of_source = re.search(r"\b(\w+)\s+\1\b", source, re.IGNORECASE) is not None
             if not is_of_source and not (first.text.islower() and second.text.istitle()):
                 message = f"The same word twice: {first.text} {second.text}."
-                yield Finding("doubled_word", "warn", message, first.start, second.end)
+                yield Finding("doubled_word", severity, message, first.start, second.end)
                 return
 
 

@@ -12,6 +12,7 @@ _VOID = {"<br>", "<hr>", "<img>", "<input>", "<wbr>", "<x>", "<ph>", "<bx>", "<e
 """Tags that are not closed, or need not be."""
 _NAMES = "amp|lt|gt|quot|apos|nbsp"
 _ENTITY = re.compile(rf"&(?:{_NAMES}|[a-zA-Z]{{2,8}}|#\d{{2,6}}|#x[0-9a-fA-F]{{2,6}});")
+_NAMED_ENTITY = re.compile(r"&([a-zA-Z]{2,8});")
 _BROKEN_ENTITY = re.compile(
     rf"&\s+(?:{_NAMES}|#\d+)\s*;|&(?:{_NAMES})\s+;|&(?:amp|quot|apos|nbsp)(?![;\w])"
     rf"|&amp;(?:{_NAMES}|#\d{{2,6}});|&(?:lt|gt)(?![;\w])|&#\s*\d+(?![\d;])"
@@ -73,6 +74,11 @@ def _broken_entities(text: str, source: str) -> Iterator[Finding]:
     theirs = set(_BROKEN_ENTITY.findall(source))
     for match in _BROKEN_ENTITY.finditer(text):
         if match[0] not in theirs:
+            yield Finding("entity_broken", "fail", f"Broken entity: {match[0]!r}.", match.start(), match.end())
+            return
+    for name in {match[1] for match in _NAMED_ENTITY.finditer(source)}:
+        match = re.search(rf"&{name}(?!;)", text)
+        if match and not re.search(rf"&{name}(?!;)", source):
             yield Finding("entity_broken", "fail", f"Broken entity: {match[0]!r}.", match.start(), match.end())
             return
     if not _ENTITY.search(source) and not TAG.search(source) and (match := _ENTITY.search(text)):

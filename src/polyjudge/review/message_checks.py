@@ -29,7 +29,7 @@ from .plural_checks import plural_findings
 from .punctuation import punctuation_findings
 from .text_findings import OF_COPIES, Part, as_in_message, copy_finding, is_kept, made_part
 
-_USUAL = 0.5
+_USUAL = 0.3
 """Share of the labels with a shortcut in the source from which a file has shortcuts."""
 _SURE_POOL = 0.5
 """Share of a file's messages that must look like another language for the short ones to fail."""

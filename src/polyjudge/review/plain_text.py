@@ -66,7 +66,8 @@ def plain_text(message: str, mark: str = "") -> PlainText:
         left_out = set(accelerator_places(text, mark))
     else:
         left_out = set[int]()
-    ends = message.rstrip()[-1:] == text.rstrip()[-1:]
+    labelled = IN_BRACKETS.sub("", message) if mark else message
+    ends = labelled.rstrip()[-1:] == text.rstrip()[-1:]
     if not left_out:
         return PlainText(text, (), ends)
     kept = [place for place in range(len(text)) if place not in left_out]

@@ -54,9 +54,10 @@ def copy_finding(part: Part) -> Finding | None:
     if len(tokens) <= _LABEL_WORDS and _CODE.search(part.plain.text + part.message.source):
         return None
     small = [token for token in tokens if _SMALL.fullmatch(token)]
-    if not small or ";" in source[:-1] or (len(tokens) == 1 and not source[:1].isupper()):
+    titles = [token for token in tokens if token.istitle() and len(token) >= _LABEL_WORDS]
+    if ";" in source[:-1] or (len(tokens) == 1 and not titles) or not (small or titles):
         return None
-    severity: Severity = "info" if len(tokens) == 1 else "warn"
+    severity: Severity = "warn" if small and len(tokens) > 1 else "info"
     if len(tokens) > _LABEL_WORDS and 2 * len(small) > len(tokens):
         severity = "fail"
     return Finding("source_copied", severity, "The source was given back untranslated.")
