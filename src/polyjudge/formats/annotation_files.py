@@ -53,8 +53,7 @@ def _annotated(rows: RowsToConvert, written: _Written) -> Iterator[tuple[Row, li
     for row in rows:
         given = row.get("spans")
         if isinstance(given, list):
-            listed = (each for each in cast(list[object], given) if isinstance(each, Mapping))
-            found = (_span(cast(Mapping[str, Any], each)) for each in listed)
+            found = (_span(cast(Row, each)) for each in cast(list[object], given) if isinstance(each, Mapping))
             yield row, [span for span in found if span is not None]
         elif row.get("outcome") == "result" and row.get("spans") is None:
             yield row, []
