@@ -204,7 +204,7 @@ def span_rules(rubric: Rubric) -> SpanRules:
 
 def counts(span: ErrorSpan) -> bool:
     """Return whether a span counts in a score: it has a place, and nothing rejected it."""
-    return span.start is not None and span.state in ("located", "confirmed")
+    return span.counts
 
 
 def reason_of(spans: Sequence[ErrorSpan]) -> str:
