@@ -27,8 +27,9 @@ from .placeholder_checks import placeholder_findings
 from .plain_text import PlainText, plain_text
 from .plural_checks import plural_findings
 from .punctuation import punctuation_findings
-from .text_findings import OF_COPIES, Part, as_in_message, copy_finding, is_kept, made_part
+from .text_findings import OF_COPIES, Part, as_in_message, copy_finding, is_kept, made_part, shortened
 
+_OF_LENGTH = {"wrong_length", "missing_sentences", "cut_off"}
 _USUAL = 0.3
 """Share of the labels with a shortcut in the source from which a file has shortcuts."""
 _SURE_POOL = 0.5
@@ -131,7 +132,9 @@ class MessageChecker:
                 for finding in check.problems
                 if not (is_same and finding.kind in OF_COPIES)
             )
-            yield [_placed(each, part.plain) for each in counted if each is not None]
+            said = [_placed(each, part.plain) for each in counted if each is not None]
+            is_short = None if any(each.kind in _OF_LENGTH for each in said) else shortened(part)
+            yield [*said, is_short] if is_short else said
 
 
 def _names(parts: Sequence[Part], found: Sequence[TextCheck]) -> frozenset[str]:
