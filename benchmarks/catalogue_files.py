@@ -39,9 +39,9 @@ class Lines:
         self.places: dict[tuple[str, str], int] = {}
 
     def add(self, line: str, key: str = "", plural: str = "") -> None:
-        self.lines.append(line)
         if key:
-            self.places[key, plural] = len(self.lines)
+            self.places[key, plural] = len(self.lines) + 1
+        self.lines += line.split("\n")
 
     def written(self, *last: str) -> Written:
         return Written("\n".join([*self.lines, *last]) + "\n", self.places)

@@ -32,6 +32,8 @@ CYRILLIC = dict(zip("abcdefghijklmnoprstuvxyz", "абцдефгхийклмно�
 LIKE_LATIN = dict(zip("aeocpxyiАЕОС", "аеосрхуіAEOC", strict=True))
 LIKE_CYRILLIC = dict(zip("аеосрхуі", "aeocpxyi", strict=True))
 LIKE_GREEK = dict(zip("οαυνικρ", "oavvikp", strict=True))
+LONGEST_LABEL = 5
+"""In words; longer texts have no shortcuts."""
 UNSPACED = ("Hani", "Hans", "Hant", "Hira", "Thai", "Laoo", "Khmr", "Mymr")
 WITH_SHORTCUTS = ("Latn", "Cyrl", "Grek")
 QUESTION = {"el": ";", "ar": "؟", "fa": "؟", "ur": "؟", "zh-Hans": "？", "zh-Hant": "？", "ja": "？"}
@@ -147,20 +149,25 @@ def accelerated(case: Case) -> Entry:
     return case.entry(f"_{case.source}", text)
 
 
+def _is_label(case: Case) -> bool:
+    return len(case.source.split()) <= LONGEST_LABEL and case.text[0].isalpha()
+
+
 def accelerator_lost(case: Case) -> Pair | None:
     good = accelerated(case)
-    return _one(good, good._replace(text=case.text)) if case.text[0].isalpha() else None
+    return _one(good, good._replace(text=case.text)) if _is_label(case) else None
 
 
 def accelerator_doubled(case: Case) -> Pair | None:
     good = accelerated(case)
     text = good.text + "(_X)" if "(" in good.text else re.sub(r"(?<= )(?=\w)", "_", good.text, count=1)
-    return _one(good, good._replace(text=text)) if text != good.text and case.text[0].isalpha() else None
+    return _one(good, good._replace(text=text)) if text != good.text and _is_label(case) else None
 
 
 def space_lost(case: Case) -> Pair:
-    source, text = ((" {}", " {}"), ("{} ", "{} "), ("{}\n", "{}\n"))[case.number % 3]
-    good = case.entry(source.format(case.source), text.format(case.text))
+    # Languages without spaces between words may leave them out.
+    frame = "{}\n" if case.script in UNSPACED else (" {}", "{} ", "{}\n")[case.number % 3]
+    good = case.entry(frame.format(case.source), frame.format(case.text))
     return _one(good, good._replace(text=case.text))
 
 
@@ -197,7 +204,9 @@ def plural_missing(case: Case) -> Pair | None:
     return _one(good, good._replace(forms={name: text for name, text in forms.items() if name != lost}))
 
 
-def wrong_script(case: Case) -> Pair:
+def wrong_script(case: Case) -> Pair | None:
+    if "Latn" in case.language.scripts[1:]:
+        return None
     text = case.text.lower()
     other = (
         "".join(CYRILLIC.get(letter, letter) for letter in anyascii(text)) if case.script == "Latn" else anyascii(text)
@@ -260,7 +269,9 @@ def wrong_term(case: Case) -> Pair | None:
     return _one(good, good._replace(text=f"{other}: {case.text}")) if other and term else None
 
 
-def inconsistent(case: Case) -> Pair:
+def inconsistent(case: Case) -> Pair | None:
+    if case.format == "gettext":
+        return None  # it has a source twice only in contexts that differ
     keys = [f"same_{case.key}_{place}" for place in range(3)]
     good = [Entry(key, case.source, case.text) for key in keys]
     other = next(text for _, text in case.others if text != case.text)

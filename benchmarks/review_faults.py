@@ -23,7 +23,7 @@ from polyjudge.languages.table import language_table
 from .catalogue_files import Entry, Written, write_files
 from .check_strings import NAME, read
 from .measuring import ROOT
-from .planted_faults import FAULTS, Case, accelerated
+from .planted_faults import FAULTS, LONGEST_LABEL, Case, accelerated
 
 LANGUAGES = (
     *("de", "fr", "es", "it", "pt-BR", "nl", "sv", "da", "no", "fi", "pl", "cs", "sk", "ru", "uk", "bg", "sr", "el"),
@@ -153,7 +153,7 @@ class _Maker:
         for place, (source, text) in enumerate(self._strings):
             if place not in used and len(good) < AMONG and self._form != "stringsdict":
                 plain = Entry(f"plain_{place}", source, text)
-                is_label = self._has_shortcuts and len(source.split()) < 6
+                is_label = self._has_shortcuts and len(source.split()) <= LONGEST_LABEL
                 entry = accelerated(self._case(source, text))._replace(key=plain.key) if is_label else plain
                 good.append(entry)
                 bad.append(entry)

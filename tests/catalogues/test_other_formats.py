@@ -1,11 +1,10 @@
 """Qt, .NET, Java properties and Rails: keys, comments, states, lines."""
 
-import time
 from xml.sax.saxutils import escape
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from moz.l10n.formats import Format
 from moz.l10n.resource import parse_resource
@@ -174,11 +173,9 @@ def test_a_broken_file_gives_one_message_with_the_line(format_name, content, lin
 def test_aliases_of_yaml_are_not_expanded():
     bomb = "de:\n  a0: &a0 [x, x]\n" + "".join(f"  a{n}: &a{n} [{f'*a{n - 1}, ' * 9}x]\n" for n in range(1, 20))
 
-    started = time.process_time()
     catalogue = read("rails", bomb)
 
     assert len(catalogue.messages) < 30
-    assert time.process_time() - started < 1
     assert catalogue.problems[0] == (3, "has the alias 'a0' for several texts, which is not followed")
 
 
@@ -229,6 +226,7 @@ def test_properties_read_back_as_moz_l10n_reads_them_and_with_their_lines(entrie
 
 
 @given(st.dictionaries(KEYS.map(lambda key: f"k{key}"), TEXTS, min_size=1))
+@example({"k": "0E0"})
 def test_rails_resx_and_qt_files_read_back_with_their_lines(entries):
     rails = yaml.safe_dump({"de": entries}, allow_unicode=True, width=10_000)
     resx = "".join(

@@ -159,7 +159,7 @@ def test_any_texts_can_be_compared(source, translation, syntaxes):
             assert translation[each.start : each.end] == each.text
 
 
-def test_long_texts_take_linear_time():
+def test_long_texts_of_signs_are_compared():
     for sign in (
         "{",
         "%",

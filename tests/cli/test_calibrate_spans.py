@@ -64,7 +64,7 @@ def test_labels_in_a_file_of_their_own_give_the_same_figures(spans, capsys):
     assert apart == together
 
 
-def test_people_who_cannot_be_told_by_their_names_are_asked_for(spans, capsys):
+def test_people_without_such_names_are_asked_for(spans, capsys):
     write_rows(spans, [{**row, "annotator": row["annotator"].replace("human", "Ann")} for row in rows_of(spans)])
     assert calibrate("agreement", spans) == 2
     assert "Name the people with --people" in capsys.readouterr().err
@@ -96,8 +96,8 @@ def test_results_of_score_are_compared_by_their_spans_on_request_and_added_to_th
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "empty|no rows|No text|no annotator|No error spans"),
-        ('{"annotator": "human/1", "spans": []}\n', "every annotator"),
+        ("", "empty|no rows|No text|No annotator|No error spans"),
+        ('{"annotator": "human/1", "spans": []}\n', "Every annotator"),
         (
             '{"annotator": "m", "spans": [], "segment": "1"}\n{"annotator": "human/1", "spans": [], "segment": "2"}\n',
             "No text",

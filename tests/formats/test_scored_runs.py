@@ -7,7 +7,8 @@ from polyjudge.files.spill import Names
 from polyjudge.formats.scored_items import ScoredItem, ScoredItems
 
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=6)  # lone surrogates and NUL included
-ITEMS = st.lists(st.builds(ScoredItem, ANY_TEXT, ANY_TEXT, st.none() | st.floats(-1e12, 1e12), ANY_TEXT), max_size=30)
+SCORES = st.none() | st.floats(-1e12, 1e12)
+ITEMS = st.lists(st.builds(ScoredItem, ANY_TEXT, ANY_TEXT, SCORES, ANY_TEXT, place=st.just(-1)), max_size=30)
 
 
 @given(ITEMS)
@@ -22,6 +23,27 @@ def test_items_are_sorted_by_language_and_id_and_the_first_duplicate_is_kept(ite
     assert list(scored) == [known[key] for key in sorted(known)]
     assert len(scored) == len(known)
     assert scored.names_languages == any(item.language for item in items)
+
+
+def test_items_are_found_by_their_places_which_a_copy_keeps():
+    read = ScoredItems([ScoredItem("th", "b"), ScoredItem("fr", "a"), ScoredItem("fr", "c")])
+    copied = ScoredItems(item._replace(language="de") for item in read)
+
+    assert read.at([2, 0, 2]) == {0: ("th", "b"), 2: ("fr", "c")}
+    assert copied.at(range(3)) == {0: ("de", "b"), 1: ("de", "a"), 2: ("de", "c")}
+
+
+def test_items_with_the_same_content_are_a_cluster_only_if_wanted():
+    scored = ScoredItems()
+    for place, content in enumerate(["x", "y", "x", ""]):
+        scored.add(ScoredItem("", str(place), 1.0, "named"), content=content)
+
+    assert [item.cluster for item in scored] == ["named"] * 4
+    scored.joins_content = True
+    first, second, third, last = (item.cluster for item in scored)
+    assert first == third != second
+    assert last == ""
+    assert scored.get("", "2") == ScoredItem("", "2", 1.0, first)
 
 
 @given(ITEMS, ANY_TEXT)

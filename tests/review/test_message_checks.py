@@ -21,6 +21,7 @@ PLANTED = [
     ("entity_broken", "fail", "es", "Tom &amp; Jerry", "Tom &amp Jerry"),
     ("entity_broken", "fail", "pl", "Cats and dogs", "Koty &amp; psy"),
     ("entity_broken", "fail", "it", "Tom &amp; Jerry", "Tom &amp;amp; Jerry"),
+    ("entity_broken", "fail", "de", "&copy; 2026", "&kopie; 2026"),
     ("escape_broken", "fail", "tr", r"One\nTwo", r"Bir\ nİki"),
     ("escape_broken", "fail", "nl", "One line", r"Een\nRegel"),
     ("escape_broken", "warn", "sv", r"One\nTwo", "Ett två"),

@@ -1,13 +1,13 @@
 """Measure a consensus of spans on texts that it was not learnt from, beside each judge alone and plain votes."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from msgspec import Struct
 
 from polyjudge.errors import ConfigError
 from polyjudge.records.calibration import Figure
-from polyjudge.records.spans import ErrorSpan
 from polyjudge.statistics.logistic import Aim
 from polyjudge.statistics.span_agreement import SpanCounts, difference_figure, span_counts, span_figures
 from polyjudge.statistics.span_matching import Mark
@@ -15,6 +15,7 @@ from polyjudge.statistics.span_matching import Mark
 from .span_consensus import as_marks, consensus_spans, learn_consensus, voted_spans
 from .span_pieces import AnnotatedText
 
+_DECIDES = "char_f1_any_severity"
 Part = Callable[[AnnotatedText], Hashable]
 
 
@@ -62,41 +63,48 @@ def validated(
     parts = sorted({part(text) for text in known}, key=str)
     if len(parts) < 2:
         raise ConfigError("There is one part only, so nothing was left to learn from.")
-    found: dict[int, tuple[ErrorSpan, ...]] = {}
-    for left_out in parts:
-        rest = [text for text in known if part(text) != left_out]
-        consensus = learn_consensus(rest, aim=aim, precision=precision)
-        found |= {place: consensus_spans(text, consensus) for place, text in enumerate(known) if part(text) == left_out}
     clusters = [_document(text) for text in known for _ in text.people]
+    figures = partial(span_figures, clusters=clusters, resamples=resamples, seed=seed)
+    combined = _counts(known, _left_out(known, [part(text) for text in known], aim, precision))
     names = sorted({name for text in known for name in text.judges})
-
-    def counts(marks_of: Callable[[int, AnnotatedText], Sequence[Mark]]) -> list[SpanCounts]:
-        return [
-            span_counts(marks, person.marks)
-            for place, text in enumerate(known)
-            for marks in (marks_of(place, text),)
-            for person in text.people.values()
-        ]
-
-    def figures(given: list[SpanCounts]) -> Mapping[str, Figure]:
-        return span_figures(given, clusters, resamples=resamples, seed=seed)
-
-    combined = counts(lambda place, _: as_marks(found[place]))
-    alone = {name: counts(lambda _, text, name=name: _marks(text, name)) for name in names}
+    alone = {name: _counts(known, [_marks(text, name) for text in known]) for name in names}
+    votes = {
+        str(least): _counts(known, [as_marks(voted_spans(text, least)) for text in known])
+        for least in range(1, len(names) + 1)
+    }
     single = {name: figures(given) for name, given in alone.items()}
-    best = max(single, key=lambda name: single[name]["char_f1_any_severity"].value or 0.0)
+    best = max(single, key=lambda name: single[name][_DECIDES].value or 0.0)
     return Validation(
         texts=len(known),
         parts=len(parts),
         consensus=figures(combined),
         single=single,
-        votes={
-            str(least): figures(counts(lambda _, text, least=least: as_marks(voted_spans(text, least))))
-            for least in range(1, len(names) + 1)
-        },
+        votes={least: figures(given) for least, given in votes.items()},
         best_single=best,
-        gain=difference_figure(combined, alone[best], "char_f1_any_severity", clusters, resamples=resamples, seed=seed),
+        gain=difference_figure(combined, alone[best], _DECIDES, clusters, resamples=resamples, seed=seed),
     )
+
+
+def _left_out(
+    texts: Sequence[AnnotatedText], parts: Sequence[Hashable], aim: Aim, precision: float
+) -> list[Sequence[Mark]]:
+    """Return the combined spans of each text, by what was learnt from the texts of all other parts."""
+    learnt = {
+        left_out: learn_consensus(
+            [text for text, part in zip(texts, parts, strict=True) if part != left_out], aim=aim, precision=precision
+        )
+        for left_out in dict.fromkeys(parts)
+    }
+    return [as_marks(consensus_spans(text, learnt[part])) for text, part in zip(texts, parts, strict=True)]
+
+
+def _counts(texts: Sequence[AnnotatedText], marks: Sequence[Sequence[Mark]]) -> list[SpanCounts]:
+    """Compare the marks of each text with those of each of its people."""
+    return [
+        span_counts(ours, person.marks)
+        for text, ours in zip(texts, marks, strict=True)
+        for person in text.people.values()
+    ]
 
 
 def _document(text: AnnotatedText) -> str:

@@ -17,7 +17,7 @@ _DEEPEST = 50
 _NULL = re.compile(r"~|null|Null|NULL|")
 _NO_TEXT = re.compile(
     r"true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF"
-    r"|[-+]?(?:\d[\d_]*)?\.?\d+(?:[eE][-+]?\d+)?|:[a-z_]+"
+    r"|[-+]?(?:0[0-7_]*|[1-9][\d_]*)|[-+]?\d[\d_]*\.[\d_]*(?:[eE][-+]\d+)?|[-+]?\.\d[\d_]*(?:[eE][-+]\d+)?|:[a-z_]+"
 )
 """What is no text without quotation marks: numbers, symbols of Ruby, and words that mean true or false."""
 

@@ -5,7 +5,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -155,20 +155,19 @@ class _CarefulNumberError(Exception):
 def _texts_in(value: Mapping[str, object] | Sequence[object]) -> int:
     """Return the number of keys and texts in an object or a list."""
     count, members = (len(value), value.values()) if isinstance(value, dict) else (0, value)
-    for each in members:
-        kind = type(each)
-        if kind is str:
-            count += 1
-        elif kind is float:
-            if not -_EXACT < cast(float, each) < _EXACT:  # it may be a whole number that is too large for msgspec
-                raise _CarefulNumberError
-        elif kind not in _PLAIN:
-            count += _texts_in(cast(dict[str, object], each))
-    return count
+    kinds = list(map(type, members))
+    if not _PLAIN.issuperset(kinds):
+        for kind, each in zip(kinds, members, strict=True):
+            if kind is float:
+                if not -_EXACT < cast(float, each) < _EXACT:  # it may be a whole number that is too large for msgspec
+                    raise _CarefulNumberError
+            elif kind not in _PLAIN:
+                count += _texts_in(cast(dict[str, object], each))
+    return count + kinds.count(str)
 
 
 _decode_object = msgspec.json.Decoder(dict[str, object]).decode
-_PLAIN = {int, bool, type(None)}
+_PLAIN = {str, int, bool, type(None)}
 _EXACT = 2.0**53
 
 
@@ -266,12 +265,15 @@ def each_json_line(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
 
 
 def json_lines_from(
-    path: Path, line: int = 0, offset: int = 0, encoding: str = ""
+    path: Path, line: int = 0, offset: int = 0, encoding: str = "", having: Callable[[str], object] | None = None
 ) -> Iterator[tuple[int, dict[str, Any] | str, int]]:
-    """Do what `each_json_line` does from a position in the file; yield also the offset of the end of each row."""
+    """Do what `each_json_line` does from a position in the file; yield also the offset of the end of each row.
+
+    Only the lines that are `having` something are parsed and yielded, if it is given.
+    """
     try:
         for number, (text, end) in enumerate(lines_from(path, offset, encoding), start=line + 1):
-            if text.strip():
+            if text.strip() and (having is None or having(text)):
                 yield number, _object(text.rstrip("\r\n"), path, number), end
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None

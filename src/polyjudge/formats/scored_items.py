@@ -25,8 +25,8 @@ class ScoredItem(NamedTuple):
     """None if there is no verdict."""
     cluster: str = ""
     """The cluster of the item, if the file names one."""
-    place: int = 0
-    """The number of items before it in the file."""
+    place: int = -1
+    """The number of items before it in the file; -1 if it is not read from one."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -56,6 +56,15 @@ class ScoredItems:
         for language, item_id, score, cluster, place in self._scratch.execute(query):
             yield ScoredItem(from_blob(language), from_blob(item_id), score, from_blob(cluster), place)
 
+    def at(self, places: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Return the languages and ids of the items at some places in the file."""
+        wanted = list(places)
+        query = f"SELECT place, language, id FROM items WHERE place IN ({', '.join('?' * len(wanted))})"
+        return {
+            place: (from_blob(language), from_blob(item_id))
+            for place, language, item_id in self._scratch.execute(query, wanted)
+        }
+
     @property
     def _cluster(self) -> str:
         return "content" if self.joins_content else "cluster"
@@ -64,7 +73,15 @@ class ScoredItems:
         """Add an item; return whether its language and id are new. `system` is the number of its system."""
         is_rated = item.score is not None
         texts = to_blob(item.language), to_blob(item.id)
-        values = (*texts, item.score, to_blob(item.cluster), _digest(content), self._count, system, is_rated)
+        values = (
+            *texts,
+            item.score,
+            to_blob(item.cluster),
+            _digest(content),
+            self._count if item.place < 0 else item.place,
+            system,
+            is_rated,
+        )
         query = "INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         is_new = self._scratch.execute(query, values).rowcount == 1
         self._count += is_new

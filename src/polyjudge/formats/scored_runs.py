@@ -1,5 +1,6 @@
 """Read the scores of a run for comparison, and write small baselines."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from msgspec import structs
 
 from polyjudge.errors import DataError, other_version
 from polyjudge.files.atomic import write_atomically
-from polyjudge.files.json_lines import read_json_lines, row_line
+from polyjudge.files.json_lines import json_lines_from, read_json_lines, row_line
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.spill import Occurrences
 from polyjudge.languages.table import LanguageTags
@@ -76,8 +77,11 @@ class ItemRows:
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows of the system, with their languages as tags."""
+        return self._of(row for _, row in named_rows_of(self.path, self.table))
+
+    def _of(self, rows: Iterable[Row | str]) -> Iterator[Row]:
         tags = LanguageTags()
-        for _, row in named_rows_of(self.path, self.table):
+        for row in rows:
             if not isinstance(row, str) and (not self.system or str(row.get("system") or "") == self.system):
                 language = str(row.get("language") or row.get("languageCode") or "")
                 named = row if tags[language] == language else {**row, "language": tags[language]}
@@ -90,11 +94,23 @@ class ItemRows:
             wanted[item_id].append(language)
         found: dict[tuple[str, str], Row] = {}
         seen, tags = Occurrences(), LanguageTags()
-        for row in self if wanted else ():
+        for row in (self if by_source else self._with_ids(wanted)) if wanted else ():
             item_id = counted_id(row, (_SOURCE, "language"), seen, tags) if by_source else str(row.get("id"))
             language = str(row.get("language") or row.get("languageCode") or "")
             found |= {(each, item_id): row for each in wanted.get(item_id, ()) if language in ("", each)}
         return found
+
+    def _with_ids(self, ids: Collection[str]) -> Iterator[Row]:
+        """Yield the rows of the system that have one of these ids, and perhaps others."""
+        is_plain = self.path.suffix == ".jsonl" and self.path.is_file() and not self.ids_name_systems
+        if not is_plain or not all(map(_PLAIN_ID.fullmatch, ids)) or not column_map(self.path, self.table).is_own:
+            return iter(self)
+        having = re.compile(rf'"id"\s*:\s*"(?:{"|".join(map(re.escape, ids))})"').search
+        return self._of(row for _, row, _ in json_lines_from(self.path, encoding=self.table.encoding, having=having))
+
+
+_PLAIN_ID = re.compile(r"[\w.:/-]+", re.ASCII)
+"""Is written in JSON as it is."""
 
 
 def read_run(

@@ -114,7 +114,7 @@ def compare_runs(
     items = paired_items(before, after, options.show)
     languages, overall = _languages(items, options), _overall(items, options)
     changed = {kind: {row.language for row in languages if row.score.verdict == kind} for kind in ("worse", "better")}
-    worse, better = largest_changes(before, after, items, options.show, changed)
+    worse, better = largest_changes(after, items, options.show, changed)
     shown = {"worse": worse, "better": better, **{kind: tuple(items.named.get(kind, ())) for kind in _NAMED}}
     return Comparison(
         before=str(before.path),

@@ -163,7 +163,7 @@ class _Clusters:
 
 
 def largest_changes(
-    before: ScoredRun, after: ScoredRun, items: PairedItems, most: int, changed: Mapping[str, Collection[str]]
+    after: ScoredRun, items: PairedItems, most: int, changed: Mapping[str, Collection[str]]
 ) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
     """Return the items that fell and rose most; ties in the order of language and id.
 
@@ -172,8 +172,7 @@ def largest_changes(
     differences = items.pairs.differences
     fell = _furthest(differences, items.languages_named(changed["worse"]), most)
     rose = _furthest(-differences, items.languages_named(changed["better"]), most)
-    found = _pairs_at({*fell, *rose}, before, after)
-    return tuple(found[index] for index in fell), tuple(found[index] for index in rose)
+    return _pairs_at(fell, items.pairs, after), _pairs_at(rose, items.pairs, after)
 
 
 def _furthest(differences: Floats, deciding: Codes, most: int) -> list[int]:
@@ -184,12 +183,15 @@ def _furthest(differences: Floats, deciding: Codes, most: int) -> list[int]:
     )
 
 
-def _pairs_at(indexes: set[int], before: ScoredRun, after: ScoredRun) -> dict[int, ItemChange]:
-    """Return the pairs at some indexes; this reads the runs again, because only scores are in memory."""
-    if not indexes:
-        return {}
-    both = (_change(was, now) for was, now in _joined(before, after) if _kind(was, now) == "paired")
-    return {index: change for index, change in enumerate(both) if index in indexes}
+def _pairs_at(indexes: Sequence[int], pairs: Pairs, after: ScoredRun) -> tuple[ItemChange, ...]:
+    """Return the pairs at some indexes."""
+    named = after.items.at(pairs.places[indexes].tolist())
+    found: list[ItemChange] = []
+    for index in indexes:
+        language, item_id = named[int(pairs.places[index])]
+        was, now = float(pairs.before[index]), float(pairs.after[index])
+        found.append(ItemChange(id=item_id, language=language, before=was, after=now))
+    return tuple(found)
 
 
 def with_texts(

@@ -101,7 +101,7 @@ def _inconsistent(places: Sequence[Place]) -> Iterator[Pair]:
         other = first[usual if text != usual else next(each for each in counted if each != usual)]
         # Another context may well need another translation.
         severity: Severity = "info" if is_short or place.message.context != other.message.context else "warn"
-        message = f"{_named(other)} translates the same source as {_quoted(other.message.translation)}."
+        message = f"The same source is translated as {_quoted(other.message.translation)} at {_named(other)}."
         yield Pair(place, Finding("inconsistent", severity, message))
 
 
@@ -109,7 +109,9 @@ def _opposites(found: dict[str, Place]) -> Iterator[Pair]:
     for source, place in found.items():
         other = next((each for each in found if place.is_wanted and are_opposite(source, each)), None)
         if other is not None:
-            message = f"The same translation as of {_quoted(found[other].message.source)} ({_named(found[other])})."
+            message = (
+                f"The same translation as that of {_quoted(found[other].message.source)} at {_named(found[other])}."
+            )
             yield Pair(place, Finding("same_translation", "warn", message))
 
 

@@ -15,9 +15,7 @@ def edge_findings(text: str, source: str, *, language: str, format: str) -> Iter
         return
     yield from _line_breaks(text, source, format)
     if text[0] in _SPACES or source[0] in _SPACES:
-        yield from _spaces(
-            text[: len(text) - len(text.lstrip(_SPACES))], source[: _leading(source)], "start", language, 0
-        )
+        yield from _spaces(text[: _leading(text)], source[: _leading(source)], "start", language, 0)
     if text[-1] in _SPACES or source[-1] in _SPACES:
         end = len(text.rstrip(_SPACES))
         yield from _spaces(text[end:], source[len(source.rstrip(_SPACES)) :], "end", language, end)

@@ -1,4 +1,4 @@
-"""The checks of the messages of a file, by the knowledge of its format: what is wrong, and where."""
+"""Check the messages of a file, with the rules of its format: what is wrong, and where."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,15 +27,16 @@ from .placeholder_checks import placeholder_findings
 from .plain_text import PlainText, plain_text
 from .plural_checks import plural_findings
 from .punctuation import punctuation_findings
-from .text_findings import OF_COPIES, Part, as_in_message, copy_finding, is_kept, made_part, shortened
+from .text_findings import OF_COPIES, Part, as_in_message, copy_finding, is_kept, made_part
+from .usual_lengths import UsualLengths
 
-_OF_LENGTH = {"wrong_length", "missing_sentences", "cut_off"}
 _USUAL = 0.3
 """Share of the labels with a shortcut in the source from which a file has shortcuts."""
 _SURE_POOL = 0.5
 """Share of a file's messages that must look like another language for the short ones to fail."""
 _KEPT_OFTEN = 3
 """Messages of a file that keep a word of the source, from which it is a name."""
+_OF_LENGTH = {"wrong_length", "missing_sentences", "cut_off"}
 _CREDITS = {"translator-credits", "translator_credits", "Your names", "Your emails", "NAME OF TRANSLATORS"}
 """Sources that ask for the names of the translators."""
 
@@ -74,10 +75,13 @@ class MessageChecker:
         parts = [
             made_part(each) for each in catalogue.messages if is_shown(each) and each.source.strip() not in _CREDITS
         ]
-        has_shortcuts = _has_shortcuts(parts)
+        has_shortcuts, lengths = _has_shortcuts(parts), UsualLengths(parts)
         for part, text_check in zip(parts, self._text_checks(parts, catalogue, language), strict=True):
             for finding in text_check:
                 yield MessageFinding(part.message, finding)
+            if _OF_LENGTH.isdisjoint(finding.kind for finding in text_check):
+                for finding in lengths.findings(part):
+                    yield MessageFinding(part.message, finding)
             for finding in self._own(part, language, catalogue.file.format, has_shortcuts=has_shortcuts):
                 yield MessageFinding(part.message, finding)
 
@@ -132,9 +136,7 @@ class MessageChecker:
                 for finding in check.problems
                 if not (is_same and finding.kind in OF_COPIES)
             )
-            said = [_placed(each, part.plain) for each in counted if each is not None]
-            is_short = None if any(each.kind in _OF_LENGTH for each in said) else shortened(part)
-            yield [*said, is_short] if is_short else said
+            yield [_placed(each, part.plain) for each in counted if each is not None]
 
 
 def _names(parts: Sequence[Part], found: Sequence[TextCheck]) -> frozenset[str]:
@@ -183,7 +185,7 @@ def _state_finding(message: Message) -> Finding | None:
     if message.state == "fuzzy":
         return Finding("needs_review", "info", "Marked as fuzzy: it is not shown until a person confirms it.")
     if message.state == "needs_review":
-        return Finding("needs_review", "info", "Marked as to be reviewed.")
+        return Finding("needs_review", "info", "Marked as needing review.")
     if not message.translation.strip() and message.source.strip():
         return Finding("not_translated", "info", "Not translated.")
     return None

@@ -1,4 +1,4 @@
-"""The findings of the checks of any text, as they count in a message, which is short and keeps names."""
+"""Adapt the findings of the checks of any text to messages, which are short and keep names."""
 
 import re
 from collections.abc import Collection
@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from polyjudge.checks.completeness import usual_length_share
 from polyjudge.records.findings import Finding, Severity, TextCheck
 from polyjudge.records.messages import Message
 from polyjudge.text.segments import plain_words
@@ -19,9 +18,6 @@ OF_COPIES = {"source_copied", "untranslated", "untranslated_word"}
 _ANOTHER_CHECK = {"placeholder_lost", "markup_lost", "url_lost", "url_added", "ellipsis_lost", "empty"}
 """Findings that the checks of messages make with the knowledge of the format."""
 _SHORT_SOURCE = 60
-_NO_LABEL = 30
-"""From so many characters of source on, abbreviations no longer make a text much shorter."""
-_SHORTENED = 0.55
 _LABEL_WORDS = 3
 """Labels of so many words are often the same in many languages: names of products, formats and units."""
 _CODE = re.compile(r"[\[\]|<>*=_{}/\\;@#]|--?\w|&\w+;|\.\w")
@@ -30,7 +26,7 @@ _SMALL = re.compile(r"[a-z]{2,}[.,:!?…]*")
 
 
 class Part(NamedTuple):
-    """A message with what is looked at several times."""
+    """A message with what several checks need of it."""
 
     message: Message
     mark: str
@@ -95,16 +91,6 @@ def is_kept(finding: Finding, part: Part) -> bool:
     """Say whether a finding is about one word that the source has too."""
     word = part.plain.text[finding.start : finding.end] if finding.start is not None else ""
     return bool(word) and word.isalnum() and word in part.source
-
-
-def shortened(part: Part) -> Finding | None:
-    """Find a text that is shorter than translations of such a message are; those of sentences vary more."""
-    if len(part.source.strip()) < _NO_LABEL or ";" in part.source or part.message.is_exact:
-        return None
-    share = usual_length_share(part.plain.text.strip(), part.source.strip())
-    if share >= _SHORTENED:
-        return None
-    return Finding("wrong_length", "warn", f"Shorter than expected: {share:.0%} of the usual length.")
 
 
 def _left(finding: Finding, part: Part, names: Collection[str]) -> Finding | None:

@@ -166,6 +166,11 @@ def test_a_vote_joins_what_touches_and_takes_the_usual_severity():
     assert voted_spans(given, 3) == ()
 
 
+def test_combined_spans_are_whole_graphemes():
+    given = AnnotatedText(judges={"a": note("a", Mark(0, 2, "minor"), candidate="สวัสดี")})
+    assert [each.text for each in voted_spans(given, 1)] == ["สวั"]
+
+
 def invented(count=120, seed=1):
     """Return texts in which people mark what `good` marks, and `bad` marks anything."""
     draw = random.Random(seed)
