@@ -7,7 +7,7 @@ from polyjudge.records.findings import Finding
 
 MARKS = ("_", "&", "~")
 """GTK, Qt and Windows, LibreOffice."""
-_MOST_WORDS = 8
+_MOST_WORDS = 15
 """Longer texts are sentences, whose underscores are parts of names."""
 _PLACES = {
     # A mark that is doubled stands for itself; & also starts an entity, and R&D and AT&T are names.

@@ -40,10 +40,11 @@ def _line_breaks(text: str, source: str, format: str) -> Iterator[Finding]:
 def _spaces(ours: str, theirs: str, where: str, language: str, place: int) -> Iterator[Finding]:
     if bool(ours) == bool(theirs):
         return
-    if theirs and base_of(language) in language_facts().without_spaces:
-        return
     if theirs:
-        yield Finding("space_changed", "warn", f"The source has a space at the {where}, and the translation has none.")
+        # Without spaces between words, it may have been left out on purpose.
+        severity: Severity = "info" if base_of(language) in language_facts().without_spaces else "warn"
+        message = f"The source has a space at the {where}, and the translation has none."
+        yield Finding("space_changed", severity, message)
     else:
         message = f"A space at the {where} that the source does not have."
         yield Finding("space_changed", "info", message, place, place + len(ours))
