@@ -54,6 +54,8 @@ LAYOUTS = [
     (["locales/en-US/a.ftl", "locales/de/a.ftl"], {"locales/de/a.ftl": ("de", "locales/en-US/a.ftl")}),
     (["Resources.resx", "Resources.de-AT.resx"], {"Resources.de-AT.resx": ("de-AT", "Resources.resx")}),
     (["tsconfig.json", "tsconfig.es.json", "src/is/is.json", "log.it.json"], {}),
+    (["src/com/my/app/log.properties", "it/app.resx", "a/no/b.strings"], {}),
+    (["l10n/de.json", "values-de/strings.xml"], {"l10n/de.json": ("de", ""), "values-de/strings.xml": ("de", "")}),
     (["node_modules/x/locales/de.json", ".git/po/de.po", "build/po/de.po"], {}),
 ]
 

@@ -11,7 +11,7 @@ from polyjudge.records.messages import CatalogueFile, FoundCatalogues
 
 from .content import read_content
 from .language_names import is_same_language, language_tag
-from .layouts import Spot, format_of, is_ambiguous, is_in_a_catalogue_folder, source_paths, spots
+from .layouts import Spot, format_of, is_ambiguous, is_in_a_catalogue_folder, is_unmistakable, source_paths, spots
 from .xcstrings import xcstrings_languages
 
 _NOT_ENTERED = frozenset({"node_modules", "bower_components", "Pods", "Carthage", "site-packages", "venv"}) | frozenset(
@@ -116,7 +116,8 @@ class _Finder:
             given = [spot for spot in given if language_tag(spot.name) == language]
         elif given:
             language = language_tag(given[0].name)
-        is_likely = is_named or not is_ambiguous(found) or is_in_a_catalogue_folder(whole)
+        is_in_folder = is_in_a_catalogue_folder(whole)
+        is_likely = is_named or not is_ambiguous(found) or is_in_folder
         for spot in given:
             for name, twin in source_paths(spot, self._source):
                 if (name or is_likely) and twin.is_file():
@@ -124,7 +125,8 @@ class _Finder:
                         path, found, language_tag(spot.name), self._source, _shown(twin, path), is_named=is_named
                     )
                     return
-        if language and (is_named or (is_likely and (found == "rails" or given[0].is_whole))):
+        is_alone = found == "rails" or (given[:1] and given[0].is_whole)
+        if language and (is_named or is_unmistakable(whole, found) or (is_in_folder and is_alone)):
             self._take(path, found, language, self._source, is_named=is_named)
         elif is_named:
             self.skipped.append(f"{path}: its path names no language, as files with translations do")

@@ -94,6 +94,11 @@ def is_ambiguous(found_format: str) -> bool:
     return found_format in _AMBIGUOUS
 
 
+def is_unmistakable(path: Path, found_format: str) -> bool:
+    """Say whether a path that names a language can be nothing but that of a translation."""
+    return found_format in ("android", "arb") or path.parent.suffix == ".lproj"
+
+
 def _of_android(path: Path) -> Iterator[Spot]:
     folder = path.parent
     match = _VALUES.fullmatch(folder.name)
