@@ -89,7 +89,6 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "convert": (
         "mqm-ende.tsv ratings.jsonl",
         "mqm-ende.tsv metrics-folder --to mt-metrics-eval",
-        "mqm-ende.tsv saved.jsonl --to pearmut",
     ),
     "label": ("answers.csv", "results.json --scale pass-fail --sample 50"),
     "view": ("", "--open"),
