@@ -51,7 +51,7 @@ class Label(Struct, frozen=True, kw_only=True, rename="camel"):
     seconds: Number | None = None
     """How long the person looked at the item."""
     spans: tuple[ErrorSpan, ...] | None = None
-    """The errors that the person marked; None if nobody was asked to mark any."""
+    """The errors that the person marked; None if the person was not asked to mark any."""
     weight: Number | None = None
     """The number of items of its language that the item represents."""
 
