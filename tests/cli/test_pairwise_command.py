@@ -218,7 +218,8 @@ def test_without_an_output_the_user_is_told_first_that_preferences_are_not_kept(
 
     found = capsys.readouterr()
     assert found.err.splitlines()[0] == (
-        "polyjudge: warning: The preferences of single pairs are not kept. Give --output FILE to rank and report on them."
+        "polyjudge: warning: The preferences of single pairs are not kept. "
+        "Give --output FILE to rank and report on them."
     )
     assert pairwise("--output", "pairs.jsonl") == 0
     assert "not kept" not in capsys.readouterr().err

@@ -35,7 +35,7 @@ from .calibrating import (
     refuse_many_calls,
 )
 from .environment import load_environment
-from .options import add_batch_option, add_judging_options, at_least, judge_names
+from .options import add_batch_option, add_judging_options, add_report_options, at_least, judge_names
 from .output import write_pieces
 from .progress import counted
 
@@ -55,8 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--card", type=Path, metavar="FILE", help=card)
     answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
     add("--answers", type=Path, metavar="FILE", help=answers)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add("--format", choices=list(CARD_FORMATS), default="text", help="output format; default: %(default)s")
+    add_report_options(add, CARD_FORMATS, force=False)
     add_judging_options(parser, default_judge="opus")
     add_batch_option(add)
 
