@@ -161,3 +161,87 @@ def test_a_column_of_clusters_that_no_row_has_is_refused(folder, capsys, command
     assert main([command, "a.jsonl", "b.jsonl", "--cluster", "docment"]) == 2
     assert "no row has th" in capsys.readouterr().err
     assert main([command, "a.jsonl", "b.jsonl", "--cluster", "id", "--permutations", "100"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "start"),
+    [
+        ("compare a.jsonl b.jsonl", "o.html", "<!doctype html>"),
+        ("compare a.jsonl b.jsonl", "o.xml", "<?xml"),
+        ("compare a.jsonl b.jsonl --format text", "o.html", "Should B"),
+        ("rank a.jsonl b.jsonl", "o.JSON", "{"),
+        ("report a.jsonl", "o.html", "<!doctype html>"),
+        ("report a.jsonl", "o.txt", "Report on a.jsonl\n="),
+        ("report a.jsonl", "o.unknown", "# "),
+        ("calibrate agreement a.jsonl --against b.jsonl", "o.md", "# "),
+    ],
+)
+def test_a_report_has_the_format_of_its_ending_unless_another_is_chosen(folder, command, output, start):
+    assert main([*command.split(), "--output", output]) == 0
+
+    assert Path(output).read_text(encoding="utf-8").startswith(start)
+
+
+@pytest.mark.parametrize(
+    "command", ["compare a.jsonl b.jsonl", "rank a.jsonl b.jsonl", "calibrate agreement a.jsonl --against b.jsonl"]
+)
+def test_rows_are_chosen_and_a_filter_that_none_fits_says_what_there_is(folder, capsys, command):
+    for name in "ab":
+        write_rows(f"{name}.jsonl", [{**row, "system": name} for row in rows(tags=("fr", "sw"))])
+
+    assert main([*command.split(), "--filter", "language=Swahili", "--format", "json"]) == 0
+    assert '"fr"' not in capsys.readouterr().out
+    assert main([*command.split(), "--filter", "languag=sw"]) == 2
+    assert "no row has the column 'languag' (--filter)" in capsys.readouterr().err
+    assert main([*command.split(), "--filter", "language=frr"]) == 2
+    assert "no row has language=frr. Did you mean 'fr'? Values of language: fr, sw" in capsys.readouterr().err
+
+
+def test_columns_and_systems_that_no_row_has_are_refused_with_a_suggestion(folder, capsys):
+    for name in "ab":
+        write_rows(f"{name}.jsonl", [{**row, "system": "blue", "topic": "x"} for row in rows()])
+    agreement = ["calibrate", "agreement", "a.jsonl", "--against", "b.jsonl"]
+    refused = {
+        ("report", "a.jsonl", "--by", "topik"): "no row has the column 'topik'. Did you mean 'topic'?",
+        (
+            "compare",
+            "a.jsonl",
+            "b.jsonl",
+            "--cluster",
+            "topik",
+        ): "--cluster topik: no row has that column. Did you mean",
+        (*agreement, "--by", "topik"): "--by topik: no row has that column. Did you mean 'topic'?",
+        (*agreement, "--leave-out", "blu"): "Unknown system in --leave-out: blu. Available: blue. Did you mean 'blue'?",
+    }
+
+    for command, said in refused.items():
+        assert main(list(command)) == 2, command
+        assert said in capsys.readouterr().err
+
+
+def test_a_score_that_is_too_large_is_one_message(folder, capsys):
+    write_rows("a.jsonl", [{**row, "score": 1e308} for row in rows()])
+
+    assert main(["calibrate", "agreement", "a.jsonl", "--against", "b.jsonl"]) == 2
+
+    assert "a.jsonl: the score 1e+308 of item 'fr0' is out of range" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_row_that_is_there_twice_counts_once_in_a_report(folder, capsys):
+    write_rows("a.jsonl", [*rows(), *rows()[:3]])
+
+    assert main(["report", "a.jsonl", "--format", "json"]) == 0
+
+    found = capsys.readouterr()
+    assert json.loads(found.out)["rows"] == 20
+    assert "a.jsonl:21: the row of 'fr0' is there twice; it counts once" in found.err
+
+
+def test_the_names_of_subscores_are_said_where_there_is_no_score(folder, capsys):
+    for name in "ab":
+        write_rows(f"{name}.jsonl", [{"id": str(n), "subscores": {"XCOMET-XL": n, "MetricX": 1}} for n in range(20)])
+
+    assert main(["compare", "a.jsonl", "b.jsonl"]) == 2
+    said = "The scores are in subscores.XCOMET-XL, subscores.MetricX. Name one of them (--score)"
+    assert said in capsys.readouterr().err
+    assert main(["compare", "a.jsonl", "b.jsonl", "--score", "subscores.MetricX"]) == 0

@@ -212,7 +212,7 @@ def _run(given: list[str]) -> int:
         if not is_help and command != "trust":
             print_settings = _apply_settings(own, command, given)
     options = parser.parse_args(given)
-    _refuse_unusable(options)
+    _settle(options)
     if options.version:
         print(f"polyjudge {import_module('polyjudge.version').__version__}")
         return 0
@@ -261,8 +261,10 @@ def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
     return {}
 
 
-def _refuse_unusable(options: argparse.Namespace) -> None:
-    """Refuse values of common options that no command can use."""
+def _settle(options: argparse.Namespace) -> None:
+    """Refuse values of common options that no command can use, and choose the format of a report."""
+    if "format" in options:
+        _module("options").settle_format(options)
     if getattr(options, "refresh", False) and getattr(options, "reread", False):
         raise ConfigError("--refresh asks again, --reread never asks. Give one.")
     if str(getattr(options, "output", "")) == "-":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyjudge.calibration.agreement import AgreementOptions, AgreementResult, Span, measure_agreement
 from polyjudge.calibration.cards import with_agreement
-from polyjudge.calibration.matching import Combination, match, once_per_item, usual_combination
+from polyjudge.calibration.matching import Combination, Matched, match, once_per_item, usual_combination
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
 from polyjudge.languages.table import language_table
@@ -16,7 +16,7 @@ from polyjudge.reports.agreement import agreement_blocks, agreement_json
 from polyjudge.reports.blocks import BLOCK_FORMATS
 
 from .calibrating import add_to_card, check_card, write_figures
-from .options import Several, add_force_option, at_least, check_output, whole
+from .options import Several, add_report_options, at_least, check_output, whole
 from .output import print_warning
 from .rating_sides import (
     Sides,
@@ -28,6 +28,7 @@ from .rating_sides import (
     report_unmatched,
 )
 from .span_sides import are_spans, compare_spans
+from .tables import no_column, table_options_of
 
 _MANY = 10
 _SPAN = re.compile(r"(-?[\d.]+)(?:\.\.|,|:)(-?[\d.]+)")
@@ -65,9 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=whole, default=0, metavar="N", help="seed of the resampling; default: 0")
     card = "trust card to add the result to; default: the card of the judge that the rows name"
     add("--card", type=Path, metavar="FILE", help=card)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add_force_option(add)
-    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="output format; default: %(default)s")
+    add_report_options(add, [*BLOCK_FORMATS, "json"])
 
 
 def run(options: argparse.Namespace) -> int:
@@ -83,12 +82,7 @@ def run(options: argparse.Namespace) -> int:
     how: Combination = options.annotators or usual_combination(sides.others.ratings)
     matched = match(judged, sides.others.ratings, how)
     report_unmatched(matched, options.results, sides.paths)
-    if options.group and not any(pair.group for pair in matched.pairs):
-        raise ConfigError(f"--group {options.group}: no row has that column.")
-    if options.cluster and all(pair.cluster == pair.id for pair in matched.pairs):
-        raise ConfigError(f"--cluster {options.cluster}: no row has that column.")
-    if options.by and not any(pair.part for pair in matched.pairs):
-        raise ConfigError(f"--by {options.by}: no row has that column.")
+    _check_columns(options, matched)
     wanted = AgreementOptions(
         pass_rule(options, sides.others),
         options.resamples,
@@ -103,6 +97,18 @@ def run(options: argparse.Namespace) -> int:
     if not options.against:
         _add_to_card(options, sides.judged.judges, result)
     return 0
+
+
+def _check_columns(options: argparse.Namespace, matched: Matched) -> None:
+    """Raise ConfigError for an option that names a column which no row has."""
+    missing = {
+        "group": not any(pair.group for pair in matched.pairs),
+        "cluster": all(pair.cluster == pair.id for pair in matched.pairs),
+        "by": not any(pair.part for pair in matched.pairs),
+    }
+    for name, is_missing in missing.items():
+        if is_missing and (column := getattr(options, name)):
+            raise no_column(name, column, options.results, table_options_of(options))
 
 
 def _scales(options: argparse.Namespace) -> tuple[Span, Span] | None:

@@ -17,7 +17,7 @@ from polyjudge.store.trust_cards import CARDS_FOLDER, find_card, read_card
 from polyjudge.verdicts.trust import TRUST_VERDICTS
 
 from .check_options import add_offline_options, checks_of_judge
-from .options import add_force_option, judge_names
+from .options import add_report_options, judge_names
 from .output import print_table, print_warning, write_pieces
 from .summaries import card_command
 
@@ -29,9 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--judge", metavar="NAME[/MODEL][,…]", help="judge whose card to show")
     add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
     add("--rubric", default="translation", metavar="FILE|NAME", help="rubric of the judge; default: %(default)s")
-    add("--format", choices=list(CARD_FORMATS), default="text", help="output format; default: %(default)s")
-    add("--output", type=Path, metavar="FILE", help="file for the card; default: stdout")
-    add_force_option(add)
+    add_report_options(add, CARD_FORMATS, what="card")
     add_offline_options(parser)
     add(
         "--plots", type=Path, metavar="DIR", help="folder for plots of score against severity, one SVG per perturbation"

@@ -15,7 +15,7 @@ from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.calibration import correction_blocks, elsewhere_blocks
 
 from .calibrating import write_figures
-from .options import Several, add_force_option, check_output
+from .options import Several, add_report_options, check_output
 from .output import print_warning
 from .rating_sides import add_rating_options, are_words, pass_rule, read_side, read_sides, report_unmatched
 
@@ -35,9 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     other = "the judge's scores of the labelled items, if they are not in RESULTS (for pass rates only)"
     add("--elsewhere", type=Path, action=Several, default=[], metavar="FILE", help=other)
     add_rating_options(add)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add_force_option(add)
-    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="output format; default: %(default)s")
+    add_report_options(add, [*BLOCK_FORMATS, "json"])
 
 
 def run(options: argparse.Namespace) -> int:

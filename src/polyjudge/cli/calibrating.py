@@ -34,6 +34,7 @@ from .options import (
     add_batch_option,
     add_force_option,
     add_judging_options,
+    add_report_options,
     at_least,
     check_output,
     filters_of,
@@ -77,8 +78,7 @@ def add_question_options(parser: argparse.ArgumentParser, *, formats: Sequence[s
     add("--card", type=Path, metavar="FILE", help=card)
     answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
     add("--answers", type=Path, metavar="FILE", help=answers)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add("--format", choices=formats, default="text", help="output format; default: %(default)s")
+    add_report_options(add, formats, force=False)
     add_offline_options(parser)
     add_judging_options(parser, default_judge="opus")
     add_batch_option(add)

@@ -21,9 +21,9 @@ from polyjudge.reports.escaping import no_command
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 
-from .options import Several, add_force_option, at_least, check_output, finite, level, share
+from .options import Several, add_filter_option, add_report_options, at_least, check_output, finite, level, share
 from .output import add_to_step_summary, print_warning, warn_of_skipped, write_pieces
-from .tables import add_table_options, input_of, table_options_of
+from .tables import add_table_options, filtered_table_options_of, input_of, no_column, table_options_of
 
 _ALLOWED = {"judge": {"judge"}, "rubric": {"rubric"}, "both": {"judge", "rubric"}}
 _ALARMS_SHOWN = 5
@@ -62,9 +62,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--bless", type=Path, metavar="FILE", help="write B as a baseline for later runs, unless the comparison fails")
     add("--show", type=at_least(0), default=10, metavar="N", help="items to list of each kind; default: %(default)s")
     _add_statistics(add)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add_force_option(add)
-    add("--format", choices=list(COMPARISON_FORMATS), default="text", help="output format; default: %(default)s")
+    add_filter_option(add, "compare only rows")
+    add_report_options(add, COMPARISON_FORMATS)
     add_table_options(parser.add_argument_group("table").add_argument, wide=False)
 
 
@@ -87,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"--bless {str(options.bless)!r}: a baseline is a JSON Lines file, such as baseline.jsonl.")
     first, *others = _runs(options)
     if options.cluster not in ("", ALL_INDEPENDENT) and not any(run.items.has_clusters for run in (first, *others)):
-        raise ConfigError(f"--cluster {options.cluster}: no row has that column.")
+        raise no_column("cluster", options.cluster, paths, table_options_of(options))
     _check_number(options, len(others))
     if not first.is_baseline:
         check_output(options.bless, [options.a], kind=FileKind.BASELINE, force=options.force)
@@ -116,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _runs(options: argparse.Namespace) -> list[ScoredRun]:
     """Return the runs, or the systems of the only one."""
-    table = table_options_of(options)
+    table = filtered_table_options_of(options)
     if options.others:
         if options.systems:
             raise ConfigError("--systems is for one run with several systems, and two runs are given.")
@@ -145,7 +144,7 @@ def _check_number(options: argparse.Namespace, others: int) -> None:
 
 
 def _read(path: Path, options: argparse.Namespace, system: str = "") -> ScoredRun:
-    table = table_options_of(options)
+    table = filtered_table_options_of(options)
     found = read_run(path, measure=options.score, cluster=options.cluster, table=table, system=system)
     warn_of_skipped(found.problems, found.skipped)
     return found

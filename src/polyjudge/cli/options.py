@@ -137,6 +137,12 @@ def how_to_name_a_model(provider: str) -> str:
     return f"The server at {address_of(provider)} answers. {listed}{first}"
 
 
+def add_filter_option(add: Callable[..., object], what: str = "use only rows") -> None:
+    """Add the option that selects rows."""
+    chosen = f"{what} with one of these values, such as system=ours or language=sw,th"
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
+
+
 def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:
     """Return the values that `--filter COLUMN=VALUE,…` allows in each column."""
     filters: dict[str, frozenset[str]] = {}
@@ -252,6 +258,44 @@ def finite(text: str) -> float:
 def add_force_option(add: Callable[..., object]) -> None:
     """Add the option of every command that writes files."""
     add("--force", action="store_true", help="replace files that polyjudge did not write")
+
+
+class UsualFormat(str):
+    """The format of a report that the user did not choose: its file may have the ending of another one."""
+
+    choices: tuple[str, ...] = ()
+
+
+_OF_ENDINGS = {
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".txt": "text",
+    ".xml": "junit",
+}
+
+
+def add_report_options(
+    add: Callable[..., object], formats: Iterable[str], usual: str = "text", what: str = "report", *, force: bool = True
+) -> None:
+    """Add the options of a report's file and format; `force` unless another function adds that option."""
+    default = UsualFormat(usual)
+    default.choices = tuple(formats)
+    add("--output", type=Path, metavar="FILE", help=f"file for the {what}; default: stdout")
+    if force:
+        add_force_option(add)
+    chosen = "output format; default: that of the ending of --output, such as .html, else %(default)s"
+    add("--format", choices=list(default.choices), default=default, help=chosen)
+
+
+def settle_format(options: argparse.Namespace) -> None:
+    """Take the format of a report from the ending of its file, unless it was chosen."""
+    usual, output = getattr(options, "format", None), getattr(options, "output", None)
+    if isinstance(usual, UsualFormat):
+        found = _OF_ENDINGS.get(output.suffix.lower(), "") if output is not None else ""
+        options.format = found if found in usual.choices else str(usual)
 
 
 def check_output(

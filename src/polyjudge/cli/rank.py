@@ -10,9 +10,9 @@ from polyjudge.records.ranking import RankingOptions
 from polyjudge.reports.ranking import ranking_of
 from polyjudge.reports.ranking_report import RANKING_FORMATS
 
-from .options import add_force_option, at_least, check_output, level
+from .options import add_filter_option, add_report_options, at_least, check_output, level
 from .output import warn_of_skipped, write_pieces
-from .tables import add_table_options, input_of, table_options_of
+from .tables import add_table_options, filtered_table_options_of, input_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     permutations = "number of permutations for p-values; default: %(default)s"
     add("--permutations", type=at_least(100), default=10_000, metavar="N", help=permutations)
     add("--seed", type=at_least(0), default=0, metavar="N", help="seed of the permutations; default: 0")
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add_force_option(add)
-    add("--format", choices=list(RANKING_FORMATS), default="text", help="output format; default: %(default)s")
+    add_filter_option(add, "rank by rows only")
+    add_report_options(add, RANKING_FORMATS)
     add_table_options(parser.add_argument_group("table").add_argument, wide=False)
 
 
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         by_language=options.by == "language",
     )
-    table = table_options_of(options)
+    table = filtered_table_options_of(options)
     paths = [input_of(path, table) for path in options.runs]
     if len({path.resolve() for path in paths}) < len(paths):
         raise ConfigError("A run is given twice. Give each run once.")

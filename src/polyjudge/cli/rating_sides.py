@@ -3,21 +3,21 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from polyjudge.calibration.matching import Matched, name_systems
-from polyjudge.errors import ConfigError, DataError
-from polyjudge.formats.ratings import RatingColumns, Ratings, label_column, read_ratings
+from polyjudge.errors import ConfigError, DataError, UnknownNameError
+from polyjudge.formats.ratings import LARGEST, RatingColumns, Ratings, label_column, read_ratings
 from polyjudge.formats.row_files import column_map, spooled
 from polyjudge.formats.tools import tool_format_of
 from polyjudge.text.display import harmless
 
-from .options import finite
+from .options import add_filter_option, finite
 from .output import print_warning, warn_of_skipped
 from .progress import counted
-from .tables import add_table_options, input_of, table_options_of
+from .tables import add_table_options, filtered_table_options_of, input_of, table_options_of
 
 MOST_PASS = 0.5 + 1e-9
 """More than half of several people's verdicts on an item must be pass; a tie does not pass."""
@@ -44,6 +44,7 @@ def add_rating_options(add: Callable[..., object]) -> None:
     )
     add("--label", default="", metavar="COLUMN", help="column of the labels; default: label, else score")
     add("--pass-from", type=finite, metavar="X", help="lowest score of the judge that passes")
+    add_filter_option(add)
     add_table_options(add, wide=False)
     add("--label-pass-from", type=finite, metavar="X", help="lowest label that passes; not needed for pass and fail")
 
@@ -54,6 +55,11 @@ def read_sides(options: argparse.Namespace, against: Sequence[Path] = ()) -> Sid
     Without files for the other side, the labels are a column of the judge's own files.
     """
     sides = _read_sides(options, against)
+    _check_left_out(options, sides.judged, sides.others)
+    for path, side in ((options.results[0], sides.judged), (sides.paths[0], sides.others)):
+        large = next((each for each in side.ratings if each.value is not None and abs(each.value) > LARGEST), None)
+        if large is not None:
+            raise DataError(f"the score {large.value:g} of item {large.id[:40]!r} is out of range", path=path)
     name_systems(sides.judged, sides.others)
     return sides
 
@@ -128,14 +134,18 @@ def read_side(
 
     Without warnings if they are read `into` ratings, whose caller warns.
     """
-    left_out = frozenset(name.strip() for name in getattr(options, "leave_out", "").split(",") if name.strip())
+    table = filtered_table_options_of(options)
+    if option == "label" and table.filters:  # labels often have an id only
+        maps = [column_map(path, table) for path in paths]
+        known = {name for each in maps for name in (*each.found, *each.columns)}
+        table = replace(table, filters={name: values for name, values in table.filters.items() if name in known})
     columns = RatingColumns(
         value=getattr(options, option) if column is None else column,
         option=option,
         group=getattr(options, "group", ""),
         cluster=getattr(options, "cluster", ""),
-        leave_out=left_out,
-        table=table_options_of(options),
+        leave_out=frozenset(left_out_of(options)),
+        table=table,
         in_results=in_results,
         part=getattr(options, "by", "") or "category",
     )
@@ -145,6 +155,19 @@ def read_side(
     if into is None:
         warn_of_skipped(found.problems, found.skipped)
     return found
+
+
+def left_out_of(options: argparse.Namespace) -> list[str]:
+    """Return the systems to leave out."""
+    return [name.strip() for name in getattr(options, "leave_out", "").split(",") if name.strip()]
+
+
+def _check_left_out(options: argparse.Namespace, *sides: Ratings) -> None:
+    """Raise UnknownNameError for a system that no row has."""
+    known = {name for side in sides for name in side.systems}
+    for name in left_out_of(options):
+        if name not in known and name.rpartition("/")[2] not in known:
+            raise UnknownNameError("system in --leave-out", harmless(name), map(harmless, known))
 
 
 def check_labels(labels: Ratings, paths: Sequence[Path]) -> None:

@@ -22,7 +22,7 @@ from polyjudge.verdicts.items import OFFLINE
 
 from .check_options import add_check_options
 from .checking import policy_of, print_accepted
-from .options import Several, add_force_option, check_output, filters_of, finite
+from .options import Several, add_report_options, check_output, filters_of, finite
 from .otel import send_events
 from .output import print_warning, write_pieces
 from .progress import StatusLine, counted
@@ -43,9 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--only", choices=["failures"], help="list only what fails or has no verdict; the counts are those of all")
     otel = "also send each score to an OpenTelemetry collector, which the OTEL_EXPORTER_OTLP_ENDPOINT variable names"
     add("--otel", action="store_true", help=otel)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add_force_option(add)
-    add("--format", choices=list(FORMATS), default="markdown", help="output format; default: %(default)s")
+    add_report_options(add, FORMATS, "markdown")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

@@ -4,16 +4,17 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from polyjudge.errors import ConfigError
+from polyjudge.errors import ConfigError, suggestion
 from polyjudge.files.opening import inner_suffix
 from polyjudge.formats.columns import ROLES, ColumnMap, TableOptions, table_options
-from polyjudge.formats.row_files import KnownColumns, is_table, spooled
+from polyjudge.formats.row_files import KnownColumns, column_map, is_table, spooled
 from polyjudge.formats.translation_results import is_results_file
 from polyjudge.text.display import harmless, one_line
 
-from .options import Several
+from .options import Several, filters_of
 
 _ROLE_START = re.compile(rf",\s*(?=(?:{'|'.join(ROLES)})\s*=)")
 _TAG_START = re.compile(r",\s*(?=[A-Za-z][A-Za-z0-9_-]*\s*=)")
@@ -45,6 +46,17 @@ def table_options_of(options: argparse.Namespace) -> TableOptions:
     if empty:
         raise ConfigError(f"--target-columns: no column for {empty[0]!r}. Write TAG=COLUMN.")
     return table_options(columns, targets, encoding=options.encoding, sheet=options.sheet, header=not options.no_header)
+
+
+def filtered_table_options_of(options: argparse.Namespace) -> TableOptions:
+    """Return how tables of scores and labels are to be read, with the rows that `--filter` selects."""
+    return replace(table_options_of(options), filters=filters_of(options.filter))
+
+
+def no_column(option: str, name: str, paths: Iterable[Path], table: TableOptions) -> ConfigError:
+    """Return the error about an option that names a column which no row has."""
+    known = sorted({column for path in paths if path.exists() for column in column_map(path, table).found})
+    return ConfigError(harmless(f"--{option} {name}: no row has that column.{suggestion(name, known)}"))
 
 
 def _pairs(option: str, given: Iterable[str], separator: re.Pattern[str]) -> Mapping[str, str]:

@@ -37,6 +37,8 @@ class TableOptions:
     """Empty for the first one."""
     header: bool = True
     """Whether the first row has the names of the columns; else these are 1, 2, 3, …"""
+    filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """The values that a row must have in a column, for readers of scores and labels."""
 
 
 AS_IT_IS = TableOptions()

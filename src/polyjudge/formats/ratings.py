@@ -1,7 +1,6 @@
 """Read the ratings of people and judges from any file of rows."""
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,28 +15,27 @@ from polyjudge.records.calibration import JudgeIdentity, identity_of
 from polyjudge.records.codec import from_json
 from polyjudge.records.translation import PromptScore
 from polyjudge.store.labels import newest_rows
-from polyjudge.text.numbers import with_decimal_point
+from polyjudge.text.display import one_line
 from polyjudge.verdicts.translation import scores_pass
 
-from .columns import AS_IT_IS, MISSING, TableOptions, cell, made_id
+from .columns import AS_IT_IS, MISSING, Row, TableOptions, cell, made_id
 from .items import CLUSTER_COLUMNS
 from .metrics_files import SCORE_FILES, pair_of, system_scores
+from .rating_values import PREFERENCES, WORDS, number_of
 from .row_files import column_map, first_row_of, named_rows_of
+from .row_filters import RowFilter
 from .translation_scores import TranslationScores
 
+LARGEST = 1e12
+"""Larger than any scale; beyond it sums and squares would not be exact."""
 ALL_INDEPENDENT = "none"
 """Given in place of a column of clusters: no items belong together."""
-_WORDS = {
-    **dict.fromkeys(("pass", "passed", "yes", "true", "correct", "good", "ok"), 1.0),
-    **dict.fromkeys(("fail", "failed", "no", "false", "incorrect", "bad"), 0.0),
-}
-_PREFERENCES = {"first": 1.0, "second": 0.0, "tie": 0.5}
-_NO_RATING = {"", "none", "null", "nan", "n/a", "skip", "skipped", "cannot read this language", "unsure"}
 _NAMES = ("score", "label")
 _JUDGES_OWN = ("verdict", "rating", "annotation")
 """Columns that are labels in a file of labels, but may be the judge's own in a file that has its scores too."""
 _MAX_PROBLEMS_SHOWN = 5
 _MADE_ID_LENGTH = 16
+_LONGEST = 400
 
 
 class Rating(Struct, frozen=True, kw_only=True):
@@ -89,6 +87,8 @@ class Ratings:
     """The columns of the ratings where none was chosen: `score`, `label` or both."""
     named: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
     """The descriptions of judges that occurred in rows, most of which are the same."""
+    systems: set[str] = field(default_factory=set[str])
+    """All systems in the rows, also those that are left out."""
     last_judge: Mapping[str, object] | None = None
     """The description of the last row."""
 
@@ -163,21 +163,28 @@ class _NoColumn(str):
 
 def _of_rows(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
     """Yield the ratings of a table; raise DataError if no row has the column."""
-    some, names, tags = False, list[str](), LanguageTags()
+    some, names, parts, tags = False, list[str](), list[str](), LanguageTags()
     for place, row in newest_rows(named_rows_of(path, columns.table, "id")):
         found = row if isinstance(row, str) else _of_row(row, columns, notes, tags)
         if isinstance(found, Rating):
             some = True
             yield found
         elif found:
-            if isinstance(found, _NoColumn) and not names:
-                names = list(row)
+            if isinstance(found, _NoColumn) and not isinstance(row, str) and not names:
+                names, inner = list(row), row.get("subscores")
+                parts = [f"subscores.{name}" for name in cast(Row, inner)] if isinstance(inner, Mapping) else []
             notes.note(f"{place}: {found}")
     if names and not some:
-        is_unjudged = columns.option == "score" and not columns.value and "candidate" in names
-        advice = "Judge the texts first, or name the column." if is_unjudged else "Name the column."
-        message = f"{_no_column(columns)}. Found: {', '.join(names)}. {advice}"
-        raise DataError(message, path=path, option=columns.option)
+        raise DataError(_why_none(columns, names, parts), path=path, option=columns.option)
+
+
+def _why_none(columns: RatingColumns, names: Sequence[str], parts: Sequence[str]) -> str:
+    """Say that no row has a rating, which columns there are, and what to do."""
+    if parts:
+        return f"{_no_column(columns)}. The scores are in {one_line(', '.join(parts), _LONGEST)}. Name one of them"
+    is_unjudged = columns.option == "score" and not columns.value and "candidate" in names
+    advice = "Judge the texts first, or name the column." if is_unjudged else "Name the column."
+    return f"{_no_column(columns)}. Found: {', '.join(names)}. {advice}"
 
 
 def has_translation_scores(path: Path, table: TableOptions) -> bool:
@@ -193,6 +200,7 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
     if row.get("id") in (None, "") or isinstance(row["id"], dict | list | bool):
         return "'id' is missing"
     system, other = _systems(row)
+    notes.systems.add(system)
     if columns.excludes(str(row.get("language") or ""), system):
         return ""
     found = _given(row, columns)
@@ -213,9 +221,9 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         annotator=str(row.get("annotator") or ""),
         system=system,
         passed=passed if isinstance(passed := row.get("passed"), bool) else None,
-        in_words=not words.isdisjoint(_WORDS),
-        is_preference=not words.isdisjoint(_PREFERENCES),
-        verdict=_PREFERENCES.get(_text(row.get("verdict"))),
+        in_words=not words.isdisjoint(WORDS),
+        is_preference=not words.isdisjoint(PREFERENCES),
+        verdict=PREFERENCES.get(_text(row.get("verdict"))),
         orders=_orders(row),
         part=_text(None if (part := cell(row, columns.part)) is MISSING else part),
         other_system=other,
@@ -246,7 +254,7 @@ def _orders(row: Mapping[str, Any]) -> tuple[float | None, float | None] | None:
     if not isinstance(given, list):
         return None
     members = [cast(Mapping[str, Any], each) for each in cast(list[object], given) if isinstance(each, Mapping)]
-    by_order = {each.get("order"): _PREFERENCES.get(_text(each.get("verdict"))) for each in members}
+    by_order = {each.get("order"): PREFERENCES.get(_text(each.get("verdict"))) for each in members}
     return (by_order["given"], by_order["swapped"]) if {"given", "swapped"} <= by_order.keys() else None
 
 
@@ -283,7 +291,7 @@ def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) 
     if not found and columns.value.removeprefix("subscores.") in failed:
         return None
     if found:
-        return _number(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
+        return number_of(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
     return None if columns.in_results else _no_column(columns)
 
 
@@ -295,31 +303,6 @@ def _given(row: Mapping[str, Any], columns: RatingColumns) -> list[object]:
 
 def _no_column(columns: RatingColumns) -> _NoColumn:
     return _NoColumn(f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}")
-
-
-def _number(given: object) -> float | str | None:
-    if given is None:
-        return None
-    if isinstance(given, bool | int | float):
-        return _finite(given)
-    word = str(given).strip().casefold()
-    if word in _NO_RATING:
-        return None
-    if word in _WORDS:
-        return _WORDS[word]
-    if word in _PREFERENCES:
-        return _PREFERENCES[word]
-    try:
-        return _finite(float(with_decimal_point(word)))
-    except ValueError:
-        return f"invalid rating {str(given)[:40]!r}; expected a number, pass or fail"
-
-
-def _finite(number: float) -> float | str | None:
-    try:
-        return float(number) if math.isfinite(number) else None
-    except OverflowError:
-        return "invalid rating: the number is too large"
 
 
 _JUDGE_FIELDS = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswered")
@@ -368,10 +351,13 @@ def _of_prompt(prompt: PromptScore, name: str) -> float | None:
 def _of_systems(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
     """Yield the scores of a file of WMT's metrics task, by segment or system."""
     language, of_segments = pair_of(path), path.name.endswith(".seg.score")
+    chosen = RowFilter(columns.table.filters)
     for each in system_scores(path):
-        if columns.excludes(language, each.system):
+        notes.systems.add(each.system)
+        is_chosen = chosen.selects({"language": language, "system": each.system})
+        if not is_chosen or columns.excludes(language, each.system):
             continue
-        value = _number(each.score)
+        value = number_of(each.score)
         if isinstance(value, str):
             notes.note(f"{path}:{each.line}: {value}")
             continue
@@ -384,3 +370,4 @@ def _of_systems(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[
             cluster=item if of_segments else "",
             system=each.system,
         )
+    chosen.check(path)

@@ -22,6 +22,7 @@ from polyjudge.store.run_folder import MANIFEST_FILE, finished_parts
 
 from .column_search import columns_of
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions
+from .row_filters import RowFilter
 from .separated import separated_rows
 from .tools import TOOL_SUFFIXES, ToolFormat, is_metrics_folder, tool_format_of
 
@@ -251,7 +252,7 @@ def rows_of(path: Path, start: Mark = START, options: TableOptions = AS_IT_IS) -
 
 def named_rows_of(path: Path, options: TableOptions, *needed: str) -> Rows:
     """Yield the rows of a file or folder with the names of roles; each table needs one of the `needed` roles."""
-    mapper = RowMapper()
+    mapper, chosen = RowMapper(), RowFilter(options.filters)
     for file in files_of(path):
         columns = column_map(file, options)
         if needed:
@@ -259,7 +260,9 @@ def named_rows_of(path: Path, options: TableOptions, *needed: str) -> Rows:
         naming = mapper.naming(columns)
         for line, row, _ in rows_from(file, START, options):
             for named in naming(row):
-                yield Place(file, line), named
+                if isinstance(named, str) or chosen.selects(named):
+                    yield Place(file, line), named
+    chosen.check(path)
 
 
 def first_row_of(path: Path, options: TableOptions) -> Row:

@@ -20,15 +20,13 @@ from polyjudge.records.codec import from_json, to_json
 
 from .columns import AS_IT_IS, Row, TableOptions, counted_id, made_id
 from .metrics_files import SCORE_FILES
-from .ratings import ALL_INDEPENDENT, Rating, RatingColumns, Ratings, each_rating, has_translation_scores
+from .ratings import ALL_INDEPENDENT, LARGEST, Rating, RatingColumns, Ratings, each_rating, has_translation_scores
 from .row_files import column_map, first_row_of, named_rows_of, system_name
 from .scored_items import ScoredItem, ScoredItems
 
 KIND = "polyjudge baseline"
 SCHEMA_VERSION = 1
 _SOURCE = "source"
-_LARGEST = 1e12
-"""Larger than any scale; beyond it sums and squares would not be exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +252,7 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
 
 def _baseline_rating(path: Path, line: int, row: Mapping[str, Any], tags: LanguageTags) -> Rating:
     item_id, language, score = (row.get(name) for name in ("id", "language", "score"))
-    is_number = isinstance(score, int | float) and not isinstance(score, bool) and -_LARGEST <= score <= _LARGEST
+    is_number = isinstance(score, int | float) and not isinstance(score, bool) and -LARGEST <= score <= LARGEST
     if not isinstance(item_id, str) or not isinstance(language, str) or not (is_number or score is None):
         raise DataError("expected the id, language and score of an item", path=path, line=line)
     return Rating(id=item_id, language=tags[language], value=score)
@@ -270,7 +268,7 @@ def _unique_items(
     """Return the items, and whether some have a mean of ratings; raise DataError for a duplicate or too large score."""
     items, is_averaged = ScoredItems(), False
     for rating in ratings:
-        if rating.value is not None and abs(rating.value) > _LARGEST:
+        if rating.value is not None and abs(rating.value) > LARGEST:
             raise DataError(f"the score {rating.value:g} of item {rating.id!r} is out of range", path=path)
         item = ScoredItem(rating.language, rating.group or rating.id, rating.value, rating.cluster)
         system = systems[rating.system] if systems else 0

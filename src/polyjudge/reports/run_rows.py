@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
 from polyjudge.files.json_stream import JsonStream
-from polyjudge.files.spill import open_scratch, to_blob
+from polyjudge.files.spill import Occurrences, open_scratch, to_blob
 from polyjudge.formats.columns import AS_IT_IS, Row, TableOptions
 from polyjudge.formats.items import ItemSource
 from polyjudge.formats.row_files import named_rows_of
@@ -151,6 +151,7 @@ class _Texts:
 def _outcome_rows(run: RunRows) -> Iterator[RunRow]:
     """Yield the rows of `score`, of calibration answers, and of other files of outcomes."""
     texts = _Texts(run) if run.items is not None else None
+    seen = Occurrences()
     for place, row in named_rows_of(run.path, run.table):
         if isinstance(row, str):
             run.note(f"{place}: {row}")
@@ -160,8 +161,25 @@ def _outcome_rows(run: RunRows) -> Iterator[RunRow]:
         except DataError as error:
             run.note(f"{place}: {error}")
             continue
+        if seen.count(_row_number(item_id, outcome, row)) > 1:
+            run.note(f"{place}: the row of {item_id[:40]!r} is there twice; it counts once")
+            continue
         found = texts.find(item_id) if texts else None
         yield run.row_of(item_id, outcome, {**(found[0] if found else {}), **row}, found[1] if found else None)
+
+
+_DISTINGUISH = ("language", "system", "otherSystem", "annotator", "candidate")
+
+
+def _row_number(item_id: str, outcome: RunOutcome, row: Row) -> int:
+    """Return a number that equal rows share."""
+    names = tuple(str(row.get(name)) for name in _DISTINGUISH)
+    said = outcome.text if isinstance(outcome, Generated) else outcome.reason
+    score = outcome.score if isinstance(outcome, JudgeResult) else None
+    return hash((item_id, names, score, said, str(outcome.provenance and outcome.provenance.model))) & _NUMBERS
+
+
+_NUMBERS = 2**64 - 1
 
 
 def _scored(row: Row) -> tuple[str, JudgeResult]:

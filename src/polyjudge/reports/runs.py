@@ -13,12 +13,13 @@ from pathlib import Path
 from msgspec import to_builtins
 from msgspec.structs import replace as with_fields
 
-from polyjudge.errors import DataError
+from polyjudge.errors import ConfigError, DataError, suggestion
 from polyjudge.files.spill import ScratchRows
 from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.codec import from_json
 from polyjudge.records.rubrics import Scale
 from polyjudge.store.trust_cards import trust_in
+from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE, STATUSES, Status
 from polyjudge.verdicts.translation import group_status
 from polyjudge.verdicts.trust import untrusted
@@ -72,6 +73,9 @@ class Selection:
 _USUAL_COLUMN: Mapping[RunKind, str] = {"vocabulary": "model", "transcript": "provider"}
 _WITH_LANGUAGE_RULE: tuple[RunKind, ...] = ("score", "translation scores")
 """Kinds of runs in which a language passes or fails; in the others, each row counts."""
+
+
+_LONGEST_MESSAGE = 400
 
 
 class RunReport:
@@ -177,7 +181,10 @@ class RunReport:
     def _read(self, rows: RunRows, progress: Callable[[], None]) -> tuple[dict[str, Tally], ...]:
         """Count all rows, and return the counts by column and value."""
         tallies: tuple[dict[str, Tally], ...] = tuple({} for _ in self.columns)
+        names = set[str]()
         for row in rows:
+            if self.selection.by:
+                names.update(row.columns)
             if self.selects(row):
                 self._add(row, tallies)
                 progress()
@@ -186,6 +193,10 @@ class RunReport:
             close = self._matcher.suggestions(filters.get(LANGUAGE, ()))
             why = f": {rows.problems[0]}" if rows.problems else f" after filtering.{close}" if filters else ""
             raise DataError(f"no rows to report on{why}", path=rows.path)
+        for column, found in zip(self.columns, tallies, strict=True):
+            if column in self.selection.by and found.keys() == {""} and column not in names:
+                message = f"no row has the column {column!r}.{suggestion(column, names)}"
+                raise ConfigError(one_line(message, _LONGEST_MESSAGE), option="by")
         return tallies
 
     def _add(self, row: RunRow, tallies: Sequence[dict[str, Tally]]) -> None:
