@@ -28,8 +28,7 @@ from polyjudge.records.calibration import (
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
 from polyjudge.records.messages import Review, ReviewedLanguage, ReviewFinding, UnjudgedMessage
 from polyjudge.records.outcomes import ITEM_TEXTS, PAIR_FIELDS, Failure, Generated, JudgeResult, Provenance
-from polyjudge.records.pairwise import PairwiseSummary
-from polyjudge.records.ranking import LanguageRanking, RankedSystem, Ranking, SystemPair
+from polyjudge.records.ranking import LanguageRanking, PairwiseSummary, RankedSystem, Ranking, SystemPair
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.records.sessions import ReviewRow

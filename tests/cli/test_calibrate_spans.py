@@ -96,8 +96,8 @@ def test_results_of_score_are_compared_by_their_spans_on_request_and_added_to_th
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "empty|no rows|No text|no annotator|No error spans"),
-        ('{"annotator": "human/1", "spans": []}\n', "every annotator"),
+        ("", "empty|no rows|No text|No annotator|No error spans"),
+        ('{"annotator": "human/1", "spans": []}\n', "Every annotator"),
         (
             '{"annotator": "m", "spans": [], "segment": "1"}\n{"annotator": "human/1", "spans": [], "segment": "2"}\n',
             "No text",

@@ -23,6 +23,8 @@ def files(in_folder):
     Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items), encoding="utf-8")
     result = {"languageName": "Thai", "languageCode": "th", "prompts": [{"generatedOutput": "a", "sourceText": "b"}]}
     Path("t.json").write_text(json.dumps([result]), encoding="utf-8")
+    pair = {"schemaVersion": 1, "id": "i0", "outcome": "result", "score": 1, "candidate": "a", "otherCandidate": "b"}
+    Path("pairs.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
     return in_folder
 
 
@@ -135,6 +137,7 @@ def test_an_own_table_is_labelled_and_the_labels_meet_its_rows(files, capsys):
         (["label", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--host", "0.0.0.0"], "only on 127.0.0.1"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "items.jsonl"], "is an input file"),
+        (["label", "pairs.jsonl"], "has pairs of texts, and a label is of one text"),
         (["label", "t.json", "--items", "items.jsonl"], "contain their texts"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "t.json"], "is not a label file"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--port", "70000"], "ports are numbers up to 65535"),

@@ -213,6 +213,18 @@ def test_the_criteria_of_a_rubric_are_shown(pairwise, server):
     assert "**grammar**" in server.bodies[0]["messages"][-1]["content"].casefold()
 
 
+def test_without_an_output_the_user_is_told_first_that_preferences_are_not_kept(pairwise, server, capsys):
+    assert pairwise() == 0
+
+    found = capsys.readouterr()
+    assert found.err.splitlines()[0] == (
+        "polyjudge: warning: The preferences of single pairs are not kept. "
+        "Give --output FILE to rank and report on them."
+    )
+    assert pairwise("--output", "pairs.jsonl") == 0
+    assert "not kept" not in capsys.readouterr().err
+
+
 def test_a_dry_run_asks_nothing(pairwise, server, capsys):
     assert pairwise("--dry-run", "--output", "pairs.jsonl") == 0
 

@@ -11,8 +11,8 @@ import pytest
 from tests.folding import for_each
 from tests.review.repositories import TestRepository, entry
 
+from polyjudge.checks.accepted import write_accepted
 from polyjudge.cli import main
-from polyjudge.review.baseline import write_accepted
 
 FILES = Path(main.__code__.co_filename).parent / "demo_data" / "files"
 
@@ -166,7 +166,7 @@ def test_a_baseline_is_added_to_and_no_other_file_is_touched(capsys, project):
     ("given", "message"),
     [
         (["--write-accepted", "a.toml"], "--write-accepted needs --reason"),
-        (["--reason", "x"], "--reason is for --write-accepted"),
+        (["--reason", "x"], "--reason needs --write-accepted"),
         (["--dry-run"], "--dry-run needs --judge"),
         (["--show-prompt"], "--show-prompt needs --judge"),
         (["--judge", "openai/a,openai/b"], "a review asks one judge"),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from polyjudge.errors import DataError
 from polyjudge.formats.error_spans import error_span, marked_span, mqm_score
 from polyjudge.formats.row_files import rows_from
+from polyjudge.rubrics.penalties import penalty_of
 
 DATA = Path(os.environ.get("POLYJUDGE_DATA", "/nowhere")) / "esa_mqm_dev"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="POLYJUDGE_DATA is not set")
@@ -84,9 +85,8 @@ def test_errors_have_the_weights_of_wmt(category: str | None, severity: str, wei
     assert mqm_score([{"category": category, "severity": severity}]) == -weight
 
 
-def test_the_weights_can_be_set() -> None:
-    span = {"category": "Style/Awkward", "severity": "minor"}
-    assert mqm_score([span, span], {"minor": 2, "minor style": 0.5}) == -1
+def test_the_weight_of_a_category_and_severity_counts_before_that_of_the_severity() -> None:
+    assert penalty_of("Style/Awkward", "minor", {"minor": 2, "minor style": 0.5}) == 0.5
 
 
 def test_a_span_in_the_source_has_no_place_in_the_target() -> None:

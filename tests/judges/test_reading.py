@@ -30,7 +30,11 @@ NOISE_BETWEEN = NOISE.filter(lambda noise: not re.search(r"[^\W\d_]|^\s*,\s*$", 
 WORDS = st.one_of(st.text(max_size=40), st.text(alphabet="<>{}\"'\\:,…0score \n", max_size=14))
 VERDICTS = st.fixed_dictionaries(
     {"score": st.integers(0, 100), "reason": WORDS},
-    optional={"subscores": st.dictionaries(WORDS, st.integers(0, 100), max_size=3)},
+    optional={
+        "subscores": st.dictionaries(
+            WORDS.filter(lambda word: word.casefold() not in KEYS), st.integers(0, 100), max_size=3
+        )
+    },
 )
 
 

@@ -26,10 +26,15 @@ def test_one_or_two_words_may_be_translated_by_their_place():
     assert pairs(message("Open", "Öffnen"), message("Open", "Offen")) == [("Offen", "inconsistent", "info")]
 
 
-def test_case_marks_and_shortcuts_make_no_other_translation_and_a_context_makes_another_message():
+def test_case_marks_and_shortcuts_make_no_other_translation_and_an_ellipsis_makes_another_source():
     assert pairs(message("_Save it now", "Jetzt _sichern"), message("_Save it now", "_Jetzt sichern…")) == []
-    assert pairs(message(SAVE, "Datei sichern"), message(SAVE, "Sichern", context="menu")) == []
     assert pairs(message("Save it now…", "Sichern…"), message("Save it now", "Jetzt sichern")) == []
+
+
+def test_another_context_may_need_another_translation():
+    found = pairs(message(SAVE, "Datei sichern"), message(SAVE, "Sichern", context="menu"))
+
+    assert found == [("Sichern", "inconsistent", "info")]
 
 
 def test_only_messages_that_changed_are_reported_and_the_usual_one_if_it_is_the_change():

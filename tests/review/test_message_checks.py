@@ -54,6 +54,8 @@ PLANTED = [
     ),
     ("wrong_script", "fail", "ru", "The file could not be saved", "Fayl ne udalos sokhranit"),
     ("question_lost", "warn", "hu", "Do you want to delete the file?", "Törli a fájlt."),
+    ("wrong_length", "warn", "de", "Open the contents of your desktop in a folder", "Den Inhalt des"),
+    ("space_changed", "info", "ja", "Name: ", "名前："),
     ("number_changed", "fail", "da", "At least 12 characters are needed", "Der kræves mindst 14 tegn"),
     ("url_lost", "fail", "ko", "See https://example.com/help for help", "도움말은 https://example.com/halp 을 보세요"),
 ]

@@ -73,21 +73,21 @@ def test_linearised_counts_give_the_intervals_of_exact_counts():
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.tuples(SCORES, SCORES, st.integers(0, 3)), min_size=2, max_size=20), st.booleans())
-def test_no_threshold_is_better_than_the_one_found(rows, pooled):
+@given(st.lists(st.tuples(SCORES, SCORES, st.integers(0, 3)), min_size=2, max_size=20))
+def test_no_threshold_is_better_than_the_one_found(rows):
     first, second, groups = zip(*rows, strict=True)
     within = [(a, b) for a, b in combinations(range(len(rows)), 2) if groups[a] == groups[b]]
-    found = tie_calibrated_accuracy(first, second, groups, pooled=pooled)
+    found = tie_calibrated_accuracy(first, second, groups)
     if not within:
         assert found is None
         return
     tried = {}
     for threshold in sorted({0.0, *(abs(first[a] - first[b]) for a, b in within)}):
-        right = {group: [] for group in (["all"] if pooled else {groups[a] for a, _ in within})}
+        right = {group: [] for group in {groups[a] for a, _ in within}}
         for a, b in within:
             gap = first[a] - first[b]
             order = 0 if abs(gap) <= threshold else np.sign(gap)
-            right["all" if pooled else groups[a]].append(order == np.sign(second[a] - second[b]))
+            right[groups[a]].append(order == np.sign(second[a] - second[b]))
         tried[threshold] = np.mean([np.mean(each) for each in right.values()])
     assert found[0] == pytest.approx(max(tried.values()))
     assert tried[found[1]] == pytest.approx(found[0])

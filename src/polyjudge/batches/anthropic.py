@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from polyjudge.errors import PolyjudgeError
 from polyjudge.extras import require
 from polyjudge.providers.anthropic import (
     HEADERS_WITH_SAMPLING,
@@ -167,12 +166,10 @@ class AnthropicBatches:
             return expired(self._name.provider, batch_id)
         if result["type"] == "canceled":
             return canceled(self._name.provider, batch_id)
-        return failure_for(self._error(result["error"]["error"]))
-
-    def _error(self, error: Mapping[str, Any]) -> PolyjudgeError:
+        error = result["error"]["error"]
         kind = error["type"]
         status, message = _STATUSES.get(kind, _SERVER_ERROR), f"{kind}: {error['message']}"
-        return error_for_status(status, message, self._name)
+        return failure_for(error_for_status(status, message, self._name))
 
 
 def _total(counts: Any) -> int:

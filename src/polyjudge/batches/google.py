@@ -125,7 +125,8 @@ class GoogleBatches:
         rests = {"expired": expired, "canceled": canceled}
         rest = rests.get(state, missing)(self._name.provider, batch_id)
         if state == "failed":
-            rest = failure_for(self._failed(batch))
+            error = self._error(batch.error) if batch.error is not None else None
+            rest = failure_for(error or ProviderError(f"google gave no reason why batch {batch.name} failed"))
         return BatchStatus(state, done, done, rest)
 
     def _item_by_item(self, batch: dict[str, Any]) -> Any:
@@ -172,11 +173,6 @@ class GoogleBatches:
         code = error.code or 0
         status = _STATUSES.get(code, code if code >= 400 else 500)
         return error_for_status(status, str(error.message), self._name)
-
-    def _failed(self, batch: Any) -> PolyjudgeError:
-        if batch.error is not None:
-            return self._error(batch.error)
-        return ProviderError(f"google gave no reason why batch {batch.name} failed")
 
 
 def _metadata(row: Any) -> dict[str, str] | None:

@@ -163,7 +163,10 @@ class BatchQueue:
         """Submit the remaining batches; return whether there may be more to collect afterwards."""
         self._first_collected = self._first_collected or self.collected
         if self.blocked is not None and self.collected < _LEAST_SHARE * self._first_collected:
-            self._drop_open()
+            for batch in self._open.values():  # the caps allow too few to wait for
+                self._context.meter.release(len(batch), *batch.most)
+                self.collected -= len(batch)
+            self._open.clear()
         for form in list(self._open):
             await self._submit_batch(form)
         unclaimed, self._unclaimed = self._unclaimed, []
@@ -224,13 +227,6 @@ class BatchQueue:
             return
         batch.add(key, request, size, most)
         self.collected += 1
-
-    def _drop_open(self) -> None:
-        """Discard the collected requests, because the caps allow too few to wait for."""
-        for batch in self._open.values():
-            self._context.meter.release(len(batch), *batch.most)
-            self.collected -= len(batch)
-        self._open.clear()
 
     def _require(self, job: BatchJob) -> None:
         if job in self.unfinished:

@@ -110,11 +110,11 @@ def with_span_agreement(
     languages = dict(card.languages)
     for tag, (texts, figures) in by_language.items():
         known = languages.get(tag, LanguageTrust())
-        if tag and tag != NO_LANGUAGE and texts >= known.span_texts:
+        if tag and tag != NO_LANGUAGE and texts >= (known.span_texts or 0):
             languages[tag] = replace(known, spans=figures, span_texts=texts)
     texts, overall = by_language.get("", (0, {}))
-    if texts < card.span_texts:
-        texts, overall = card.span_texts, card.spans
+    if texts < (card.span_texts or 0):
+        texts, overall = card.span_texts or 0, card.spans
     return replace(
         card,
         languages=dict(sorted(languages.items())),

@@ -18,7 +18,7 @@ _MOST_CATEGORIES = 30
 
 
 class SpanComparison(Struct, frozen=True, kw_only=True):
-    """How far the spans of one annotator are those of others."""
+    """How far the spans of one annotator agree with those of others."""
 
     name: str
     texts: int
@@ -51,7 +51,7 @@ class SpanAgreement:
 
 @dataclass(frozen=True, slots=True)
 class SpanOptions:
-    """How agreement of spans is measured."""
+    """How the agreement of spans is measured."""
 
     resamples: int = 1000
     seed: int = 0

@@ -56,13 +56,15 @@ class _Learnt(Struct, frozen=True):
 def learn_consensus(
     texts: Sequence[AnnotatedText], *, aim: Aim = "f1", precision: float = 0.0, penalty: float = PENALTY
 ) -> SpanConsensus:
-    """Learn from texts that people annotated too which pieces of a text people mark."""
+    """Learn which pieces people mark of those that judges mark, from texts that both annotated."""
     known = [text for text in texts if text.people and text.judges]
     annotators = tuple(sorted({name for text in known for name in text.judges}))
     learnt = _learnt(known, annotators)
     positive = float((learnt.shares * learnt.people).sum())
     if not positive or positive == float(learnt.people.sum()):
-        raise ConfigError("People mark nothing, or all, of what the judges mark; there is nothing to learn from.")
+        raise ConfigError(
+            "People marked none or all of what the judges marked, so there is nothing to learn. Give more texts."
+        )
     model = fit_logistic(learnt.rows, learnt.shares, learnt.people, penalty=penalty)
     found = model.probabilities(learnt.rows)
     threshold = threshold_for(found, learnt.lengths, aim=aim, precision=precision, missed=learnt.missed)
@@ -79,7 +81,7 @@ def learn_consensus(
 
 
 def _learnt(texts: Sequence[AnnotatedText], annotators: Sequence[str]) -> _Learnt:
-    """Return the pieces that a judge marks, with the share of people who do, and what people mark beside them."""
+    """Return the pieces that judges mark, the share of people who mark each, and how much people mark elsewhere."""
     rows, shares, people, lengths = list[Floats](), list[float](), list[int](), list[int]()
     inside = outside = 0.0
     for text in texts:
@@ -160,7 +162,7 @@ def _span(group: Sequence[tuple[Piece, float | None]], text: AnnotatedText) -> E
 
 
 def _severity(group: Sequence[tuple[Piece, float | None]]) -> SpanSeverity:
-    """Return the severity that most of the characters have that the judges mark; of two, the graver one."""
+    """Return the severity that the judges give to most of the marked characters; of two, the graver one."""
     counts: Counter[str] = Counter()
     for piece, _ in group:
         for mark in piece.marks.values():
@@ -174,7 +176,7 @@ def _usual(categories: Iterable[str]) -> str:
 
 
 def as_marks(spans: Iterable[ErrorSpan]) -> tuple[Mark, ...]:
-    """Return spans for comparison."""
+    """Return spans as marks, for comparison."""
     return tuple(
         Mark(span.start + shift, span.end + shift, span.severity, span.category)
         for span in spans
@@ -190,7 +192,7 @@ def read_consensus(path: Path) -> SpanConsensus:
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"cannot be read as a consensus of spans: {error}", path=path) from None
     if not isinstance(given, dict) or cast(dict[str, object], given).get("kind") != "span consensus":
-        raise DataError("is not a consensus of spans; make one with calibrate consensus", path=path)
+        raise DataError("is not a consensus of error spans; learn one with calibrate consensus", path=path)
     version = cast(dict[str, object], given).get("schemaVersion")
     if version != CONSENSUS_VERSION:
         raise DataError(other_version(version, CONSENSUS_VERSION), path=path)

@@ -40,7 +40,7 @@ class AnnotatedText(Struct, frozen=True, kw_only=True):
 
     @property
     def any_one(self) -> SpanAnnotation:
-        """An annotation, for the text itself."""
+        """Any of the annotations: each has the text."""
         return next(iter((*self.judges.values(), *self.people.values())))
 
 
@@ -53,7 +53,7 @@ class Piece(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Its number of characters."""
+        """The number of its characters."""
         return self.end - self.start
 
 
@@ -85,18 +85,16 @@ def _gravity(mark: Mark) -> tuple[bool, int]:
 
 
 def feature_names(annotators: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of what a piece is described by."""
+    """Return the names of the numbers that describe a piece."""
     return ("one", *(f"{name} marks it" for name in annotators), *(f"{name}: major" for name in annotators), *_OF_TEXT)
 
 
 def features(text: AnnotatedText, marked: Sequence[Piece], annotators: Sequence[str]) -> Floats:
     """Return a row of numbers for each piece of a text."""
     about = _about_text(text, annotators)
-    return np.array([_row(piece, about, annotators) for piece in marked]).reshape(len(marked), _width(annotators))
-
-
-def _width(annotators: Sequence[str]) -> int:
-    return len(feature_names(annotators))
+    return np.array([_row(piece, about, annotators) for piece in marked]).reshape(
+        len(marked), len(feature_names(annotators))
+    )
 
 
 class _About(NamedTuple):

@@ -1,4 +1,4 @@
-"""Turn the bytes of a localisation file into text, or say why they are none."""
+"""Decode the bytes of a localisation file, or say why they are not text."""
 
 import codecs
 import re
@@ -23,7 +23,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 def read_content(path: str | Path) -> bytes:
-    """Return the bytes of a file that is not too large."""
+    """Return the bytes of a file; one that is too large is an error."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(_LARGEST_BYTES + 1)
@@ -48,9 +48,7 @@ def text_of(content: bytes, path: str, *, declared: str = "", otherwise: str = "
     if "\0" in text:
         raise DataError("has a null character, so it is no text file", path=path, line=line_at(text, text.index("\0")))
     if ("<<<<<<<" in text or ">>>>>>>" in text) and (conflict := _CONFLICT.search(text)):
-        raise DataError(
-            "has a merge conflict, which is to be resolved first", path=path, line=line_at(text, conflict.start())
-        )
+        raise DataError("has a merge conflict; resolve it first", path=path, line=line_at(text, conflict.start()))
     return text
 
 

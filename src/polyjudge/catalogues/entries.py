@@ -37,7 +37,7 @@ class Problems:
             self._found.append((line, message))
 
     def all(self) -> tuple[tuple[int, str], ...]:
-        """Return them by line."""
+        """Return the problems by line."""
         return tuple(sorted(self._found))
 
 

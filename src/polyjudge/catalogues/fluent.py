@@ -103,12 +103,8 @@ class _Reader:
         lines = [first, *(line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in others)]
         text = "\n".join(lines).strip("\n ")
         if text:
-            text = _LITERAL.sub(lambda match: _plain(match[1]), text)
+            text = _LITERAL.sub(lambda match: well_formed(_ESCAPE.sub(_unescaped, match[1])), text)
             yield Entry(key=key, text=text, line=self._line, comment=self._comment, syntaxes=("fluent",))
-
-
-def _plain(literal: str) -> str:
-    return well_formed(_ESCAPE.sub(_unescaped, literal))
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -169,7 +165,8 @@ class _Parser:
             default = match[2] if match[1] else default
             cases[match[2]] = self.nodes(match.end(), depth=depth)
             place = self.place
-        place = _after_blank(self._text, place)
+        blank = _BLANK.match(self._text, place)
+        place = blank.end() if blank else place
         if not default or self._text[place : place + 1] != "}":
             reason = "is not closed by a brace" if default else "has no case marked by *"
             raise MessageFormatError(f"a selection {reason}", start)
@@ -193,8 +190,3 @@ def _stripped(nodes: list[Node]) -> list[Node]:
     if found and isinstance(found[-1], str):
         found[-1] = found[-1].rstrip()
     return found
-
-
-def _after_blank(text: str, place: int) -> int:
-    blank = _BLANK.match(text, place)
-    return blank.end() if blank else place

@@ -90,7 +90,7 @@ def is_in_a_catalogue_folder(path: Path) -> bool:
 
 
 def is_ambiguous(found_format: str) -> bool:
-    """Say whether other files have such names too, so that it needs more to be taken for a catalogue."""
+    """Say whether files of other kinds have such names too, so that the name alone makes no catalogue."""
     return found_format in _AMBIGUOUS
 
 

@@ -230,7 +230,7 @@ def _numbered(placeholders: Sequence[Placeholder]) -> list[Placeholder]:
 
 
 def _mixed(ours: Sequence[Placeholder]) -> Difference | None:
-    """Return a placeholder without a number beside others with one, of which it is not clear what it means."""
+    """Return a placeholder without a number beside numbered ones: its value is not clear."""
     by_order = [each for each in ours if each.syntax in _BY_ORDER]
     if not any("$" in each.name for each in by_order):
         return None

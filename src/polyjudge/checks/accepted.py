@@ -17,15 +17,20 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from polyjudge.errors import DataError
-from polyjudge.files.text_files import read_toml
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import readable_json
+from polyjudge.files.text_files import read_text, read_toml
 from polyjudge.folder_trust import ACCEPTED_FILE
 from polyjudge.records.findings import CheckedText, Finding
+from polyjudge.records.messages import ReviewFinding
+from polyjudge.text.display import one_line
 
 _DIGITS = 12
 _LARGEST_BYTES = 32_000_000
 """The baseline of an old project has many entries."""
 _KEYS = {"finding", "reason", "kind", "text"}
+_LONGEST_TEXT = 60
 
 
 class AcceptedFinding(Struct, frozen=True, kw_only=True):
@@ -108,3 +113,39 @@ def _entry(row: object, number: int, path: Path) -> AcceptedFinding:
             raise DataError(f"{place}: {key!r} is missing. Give the fingerprint and a reason.", path=path)
     values = {key: str(value) for key, value in given.items()}
     return AcceptedFinding(**{**values, "finding": values["finding"].strip().lower()})
+
+
+def write_accepted(path: Path, findings: Iterable[ReviewFinding], reason: str) -> int:
+    """Add the findings that fail or warn to a file of accepted findings; return how many are new.
+
+    A file that is there must be one; its entries and comments are kept.
+    """
+    if not reason.strip():
+        raise ConfigError("Say why the findings are accepted: the next reader needs it.", option="reason")
+    known = set[str]()
+    before = ""
+    if path.exists():
+        known = set(read_accepted(path).fingerprints)  # an error for any other file
+        before = read_text(path)
+    new = dict[str, ReviewFinding]()
+    for each in findings:
+        if each.severity != "info" and each.fingerprint not in known:
+            new.setdefault(each.fingerprint, each)
+    # The mark of our files is not needed: the file was read as one of accepted findings.
+    with write_atomically(path, kind=None, force=path.exists()) as file:
+        file.write(before if not before or before.endswith("\n") else f"{before}\n")
+        for finding in new.values():
+            file.write(_written(finding, reason))
+    return len(new)
+
+
+def _written(finding: ReviewFinding, reason: str) -> str:
+    text = one_line(f"{finding.language}: {finding.translation or finding.key or finding.file}", _LONGEST_TEXT)
+    pairs = {"finding": finding.fingerprint, "reason": reason.strip(), "kind": finding.kind, "text": text}
+    lines = "".join(f"{name} = {_quoted(value)}\n" for name, value in pairs.items())
+    return f"[[accepted]]\n{lines}\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a basic string of TOML, whose escapes are those of JSON."""
+    return readable_json(text).replace("\x7f", "\\u007f")

@@ -39,15 +39,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("results", type=Path, nargs="+", metavar="SPANS", help="error spans of several judges, or repeats of one")
     labels = "spans of people, to learn from; default: annotators in SPANS with names such as human/1"
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
-    people = "annotators in SPANS whose spans are those of people"
+    people = "annotators in SPANS who are people, such as human*"
     add("--people", default="", metavar="NAME,…", help=people)
-    add("--model", type=Path, metavar="FILE", help="use what an earlier run saved with --save")
-    add("--save", type=Path, metavar="FILE", help="file for what was learnt, for --model")
-    precision = "share of the marked characters that people should mark too; default: the best F1"
+    add("--model", type=Path, metavar="FILE", help="combine by what an earlier run saved with --save, without learning")
+    add("--save", type=Path, metavar="FILE", help="save what was learnt to this file, for --model")
+    precision = "aim at this share of marked characters that people mark too; default: aim at the best F1"
     add("--precision", type=share, default=None, metavar="P", help=precision)
-    vote = "without learning: a span is what so many judges mark"
+    vote = "combine without learning: keep what at least K judges mark"
     add("--at-least", type=at_least(1), metavar="K", help=vote)
-    add("--spans", type=Path, metavar="FILE", help="file for the combined spans, a row for each text")
+    add("--spans", type=Path, metavar="FILE", help="file for the combined spans, with a row for each text")
     resamples = "number of resamples for intervals; default: %(default)s"
     add("--resamples", type=at_least(100), default=1000, metavar="N", help=resamples)
     add("--seed", type=whole, default=0, metavar="N", help="seed of the halves and of the resampling; default: 0")
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         measured = _measured(texts, options)
     if options.save:
         if consensus is None:
-            raise ConfigError("--save: nothing is learnt with --at-least.")
+            raise ConfigError("--save stores what was learnt, and --at-least learns nothing. Leave one of them out.")
         _save(options.save, consensus, force=options.force)
     if options.spans:
         _write_spans(texts, consensus, options)
@@ -111,15 +111,9 @@ def _write_spans(texts: Sequence[AnnotatedText], consensus: SpanConsensus | None
     with write_atomically(options.spans, force=options.force) as file:
         for text in texts:
             if text.judges:
-                spans = _combined(text, consensus, options)
+                spans = consensus_spans(text, consensus) if consensus else voted_spans(text, options.at_least)
                 file.write(readable_json(_row(text, spans, name)) + "\n")
     print(f"polyjudge: spans of {counted(len(texts), 'text')}: {options.spans}", file=sys.stderr)
-
-
-def _combined(
-    text: AnnotatedText, consensus: SpanConsensus | None, options: argparse.Namespace
-) -> tuple[ErrorSpan, ...]:
-    return voted_spans(text, options.at_least) if consensus is None else consensus_spans(text, consensus)
 
 
 def _row(text: AnnotatedText, spans: Sequence[ErrorSpan], name: str) -> dict[str, Any]:

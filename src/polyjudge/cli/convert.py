@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
+from polyjudge.formats.annotation_files import ANNOTATION_FORMATS, write_annotations
 from polyjudge.formats.converting import WRITERS, RowsToConvert, write_rows
 from polyjudge.formats.metrics_folder import write_metrics_folder
 from polyjudge.text.display import harmless
@@ -14,6 +15,8 @@ from .output import warn_of_skipped
 from .tables import add_table_options, input_of, table_options_of
 
 _ROWS, _METRICS = "rows", "mt-metrics-eval"
+_SUFFIXES = {"mqm": ".tsv", "esa": ".csv", "pearmut": ".jsonl"}
+"""The suffix by which each format of error spans is recognised."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("input", type=Path, metavar="IN", help="a table, a run, or another tool's results; - for stdin")
     add("output", type=Path, metavar="OUT", help=f"file to write: {', '.join(WRITERS)}; with --to {_METRICS}, a folder")
-    form = f"rows, by the suffix of OUT, or a folder in the layout of {_METRICS}; default: %(default)s"
-    add("--to", choices=[_ROWS, _METRICS], default=_ROWS, help=form)
+    form = (
+        f"rows, by the suffix of OUT; a folder in the layout of {_METRICS}; or error spans as WMT's MQM table (.tsv), "
+    )
+    form += "Appraise's ESA table (.csv) or Pearmut's annotations (.jsonl); default: %(default)s"
+    add("--to", choices=[_ROWS, _METRICS, *ANNOTATION_FORMATS], default=_ROWS, help=form)
     add_force_option(add)
     add_table_options(parser.add_argument_group("table").add_argument)
 
@@ -33,10 +39,15 @@ def run(options: argparse.Namespace) -> int:
     output: Path = options.output
     if options.to == _ROWS and output.suffix.lower() not in WRITERS:
         raise ConfigError(f"{str(output)!r}: unknown format to write. Give a name that ends in {', '.join(WRITERS)}.")
+    if output.suffix.lower() != (wanted := _SUFFIXES.get(options.to, output.suffix.lower())):
+        raise ConfigError(f"{str(output)!r}: give --to {options.to} a name that ends in {wanted}.")
     check_output(output, [options.input], force=options.force)
     rows = RowsToConvert(input_of(options.input, table), table)
     if options.to == _METRICS:
         for note in write_metrics_folder(rows, output, force=options.force):
+            print(f"polyjudge: {note}", file=sys.stderr)
+    elif options.to in ANNOTATION_FORMATS:
+        for note in write_annotations(rows, output, options.to, force=options.force):
             print(f"polyjudge: {note}", file=sys.stderr)
     else:
         write_rows(rows, output, force=options.force)

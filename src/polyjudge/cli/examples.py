@@ -86,7 +86,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "pairs-a.csv pairs-b.csv --judge scripted/pair-replies.jsonl --output pairs.jsonl",
         "pairs-a.csv pairs-b.csv --judge openai/gpt-5-mini --limit 20 --dry-run",
     ),
-    "convert": ("mqm-ende.tsv ratings.jsonl", "mqm-ende.tsv metrics-folder --to mt-metrics-eval"),
+    "convert": (
+        "mqm-ende.tsv ratings.jsonl",
+        "mqm-ende.tsv metrics-folder --to mt-metrics-eval",
+    ),
     "label": ("answers.csv", "results.json --scale pass-fail --sample 50"),
     "view": ("", "--open"),
     "providers": ("", "--check"),

@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError
 from polyjudge.languages.table import language_table
-from polyjudge.pages.labelling import SCALES, Labelling, LabelSite, Task
+from polyjudge.pages.labelling import SCALES, SPAN_SCALES, Labelling, LabelSite, Task
 from polyjudge.pages.sampling import Source, read_sample
 from polyjudge.pages.server import HOST, listen, serve
+from polyjudge.pages.span_labels import proposed_spans
 from polyjudge.store.labels import LabelLog
 from polyjudge.text.display import harmless, one_line
 
@@ -22,6 +23,10 @@ from .options import Several, at_least, check_output, filters_of, whole
 from .output import warn_of_skipped
 from .progress import counted
 from .tables import add_table_options, input_of, table_options_of
+
+_SCALE = "scale of the labels; with mqm and esa people mark errors, whose penalties are the score, or give 0 to 100; \
+default: %(default)s"
+_PROPOSED = "with mqm and esa: show the spans of RESULTS at once, not only after the person has marked errors"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--labels", type=Path, metavar="FILE", help="file for the labels; default: NAME-labels.jsonl beside RESULTS")
     add_table_options(parser.add_argument_group("table").add_argument)
-    add("--scale", choices=SCALES, default="1-5", help="scale of the labels; default: %(default)s")
+    add("--scale", choices=SCALES, default="1-5", help=_SCALE)
+    add("--show-proposed", action="store_true", help=_PROPOSED)
     chosen = "label only items with one of these values; language=… takes tags and names"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
     add("--sample", type=at_least(1), default=100, metavar="N", help="number of items to label; default: %(default)s")
@@ -84,7 +90,12 @@ def _labelling(options: argparse.Namespace, labels: Path) -> Labelling:
     )
     sample = read_sample(source, options.sample, options.seed)
     warn_of_skipped(sample.problems)
-    return Labelling(Task(sample, options.scale, options.seed, table), LabelLog(labels))
+    marks = options.scale in SPAN_SCALES
+    if options.show_proposed and not marks:
+        raise ConfigError("--show-proposed needs --scale mqm or --scale esa.")
+    proposed = proposed_spans(results, sample.items, given) if marks else {}
+    task = Task(sample, options.scale, options.seed, table, proposed, not options.show_proposed)
+    return Labelling(task, LabelLog(labels))
 
 
 def refuse_other_hosts(host: str) -> None:

@@ -50,7 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("b", type=Path, metavar="B", help="texts of the other system, for the same items")
     criteria = f"compare by the criteria of this rubric: a TOML file, or one of {shipped}; default: quality"
     add("--rubric", default="", metavar="FILE|NAME", help=criteria)
-    add("--output", type=Path, metavar="FILE", help="file for the preferences as JSON Lines, for rank and report")
+    output = "file for the preferences as JSON Lines, for rank, report and calibrate; default: they are not kept"
+    add("--output", type=Path, metavar="FILE", help=output)
     add_force_option(add)
     add(
         "--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="format of the summary; default: %(default)s"
@@ -142,6 +143,8 @@ def _read_pairs(options: argparse.Namespace) -> PairedTexts:
 
 def _execute(job: _Job, run: Run) -> int:
     options = job.options
+    if options.output is None:
+        print_warning("The preferences of single pairs are not kept. Give --output FILE to rank and report on them.")
     with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
         summary = run.execute(progress)
     scores = summary.scores
@@ -161,9 +164,5 @@ def _show(job: _Job, summary: RunSummary) -> None:
     pieces = pairwise_report(found, options.format, language_table())
     write_pieces(None, pieces, format_name=options.format, force=False)
     print(f"polyjudge: asked {spent_line(summary.spent)}", file=sys.stderr)
-    if options.output is None:
-        print(
-            "polyjudge: the preferences were not kept. Give --output FILE to rank and report on them.", file=sys.stderr
-        )
-    elif not summary.scores.not_reached:
+    if options.output is not None and not summary.scores.not_reached:
         print(f"polyjudge: preferences: {options.output}", file=sys.stderr)

@@ -3,12 +3,12 @@
 import argparse
 from pathlib import Path
 
+from polyjudge.checks.accepted import write_accepted
 from polyjudge.errors import ConfigError
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.providers.registry import is_judge_plugin
 from polyjudge.records.messages import Review
 from polyjudge.records.requests import ModelName
-from polyjudge.review.baseline import write_accepted
 from polyjudge.review.glossary import read_glossary
 from polyjudge.review.reviewing import Reviewer, ReviewOptions
 from polyjudge.text.display import harmless
@@ -35,7 +35,7 @@ from .review_output import add_output_options, show_review, stored_review
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    paths = "localisation files, or folders that have some: gettext, Android, JSON, XLIFF, .strings, ARB and others"
+    paths = "localisation files, or folders with such files: gettext, Android, JSON, XLIFF, .strings, ARB and others"
     add("paths", type=Path, nargs="*", metavar="PATH", help=paths)
     since = "review only messages that changed since this git revision, such as origin/main"
     add("--since", default="", metavar="REV", help=since)
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_check_options(add, of_messages=True)
     baseline = "add all findings that fail or warn to this file of accepted findings, so that only new ones are shown"
     add("--write-accepted", type=Path, metavar="FILE", help=baseline)
-    add("--reason", default="", metavar="TEXT", help="why --write-accepted accepts them")
+    add("--reason", default="", metavar="TEXT", help="why the findings of --write-accepted are accepted")
     group = parser.add_argument_group("judge").add_argument
     judged = "model that is asked whether the translations say what the sources say; default: none, checks only"
     add_judge_options(group, default="", help=judged)
@@ -108,10 +108,11 @@ def _judge(options: argparse.Namespace) -> ModelName | None:
         return None
     judges = judge_names(options)
     if len(judges) > 1:
-        raise ConfigError("--judge: a review asks one judge. Name one.")
+        raise ConfigError("--judge: a review asks one judge. Name only one.")
     if judges and is_judge_plugin(judges[0].provider):
         raise ConfigError(
-            f"--judge {judges[0].provider}: a review needs a model, which is asked about several messages."
+            f"--judge {judges[0].provider}: a review asks about several messages in a call. Name a model, such as "
+            "openai/gpt-5-mini."
         )
     refuse_batch(options, judges)
     return judges[0] if judges else None
@@ -119,7 +120,7 @@ def _judge(options: argparse.Namespace) -> ModelName | None:
 
 def _refuse_unused_reason(options: argparse.Namespace) -> None:
     if options.write_accepted is None and options.reason:
-        raise ConfigError("--reason is for --write-accepted FILE.")
+        raise ConfigError("--reason needs --write-accepted FILE.")
     if options.write_accepted is not None and not options.reason.strip():
         raise ConfigError("--write-accepted needs --reason TEXT: the next reader needs to know why they are accepted.")
 

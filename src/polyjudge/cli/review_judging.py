@@ -18,17 +18,16 @@ from polyjudge.review.meaning import Questions, with_meaning
 from polyjudge.review.reviewing import MessageToJudge
 from polyjudge.review.verdict_store import VerdictStore
 from polyjudge.runs.run import Run
-from polyjudge.runs.summary import RunSummary
 from polyjudge.text.display import harmless
 
 from .options import run_options
 from .progress import RunProgress
-from .signals import RESUME, Signals, stop_on_signals
+from .signals import RESUME, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 
 
 class Judged(NamedTuple):
-    """A review with what a judge said, and an exit code; without a review, everything is printed."""
+    """A review with what a judge said, and an exit code; without a review, the output is already printed."""
 
     review: Review | None
     code: int = 0
@@ -75,10 +74,8 @@ def _execute(run: Run, outcomes: list[tuple[Item, RunOutcome]]) -> int:
         summary = run.execute(progress)
     outcomes += summary.outcomes()
     print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
-    return _explain_end(summary, signals) if summary.status in ("stopped", "capped") else 0
-
-
-def _explain_end(summary: RunSummary, signals: Signals) -> int:
+    if summary.status not in ("stopped", "capped"):
+        return 0
     left = f"{summary.scores.not_reached} of {summary.scores.items} messages were not judged"
     code = signals.explain(summary.stopped_by, left)
     print(f"polyjudge: {RESUME}", file=sys.stderr)

@@ -27,14 +27,14 @@ _OF_REVIEWING = ("since", "source", "glossary", "filter", "judge", "checks", "sk
 
 def add_output_options(add: Callable[..., object]) -> None:
     """Add the options that say what is written, and what fails."""
-    stored = "render a review that --format json stored, instead of reviewing files; it passes or fails as that did"
+    stored = "show a review that was stored with --format json, instead of reviewing files"
     add("--from", dest="stored", type=Path, metavar="FILE", help=stored)
     add("--format", choices=REVIEW_FORMATS, default="text", help="output format; default: %(default)s")
     add("--output", type=Path, metavar="FILE", help="file for the review; default: stdout")
     add_force_option(add)
     name = "name of the review in its comment, so that several reviews of one pull request have a comment each"
     add("--name", default="", metavar="TEXT", help=name)
-    fails = "exit 1 if there is a finding of this severity, or a higher one; default: fail"
+    fails = "exit 1 if a finding has this severity or a higher one; default: fail"
     add("--fail-on", choices=["fail", "warn", "info", "never"], help=fails)
 
 

@@ -54,8 +54,8 @@ def compare_spans(options: argparse.Namespace) -> int:
     settings = SpanOptions(options.resamples, options.seed)
     result = measure_span_agreement(judges, people, settings)
     if not result.texts:
-        where = others[0] if others else options.results[0]
-        raise ConfigError(f"No text in {options.results[0]} and {where} has spans of a judge and of a person.")
+        files = " and ".join(map(str, [options.results[0], *others[:1]]))
+        raise ConfigError(f"No text in {files} has spans of a judge and of a person.")
     _write(options, result, [own, theirs])
     if not options.against:
         _add_to_card(options, list(own.judges.values()), result)
@@ -104,9 +104,9 @@ def _sides(
     judges = [each for each in own.annotations if not _is_person(each.annotator, patterns)]
     if not people or not judges:
         names = sorted({each.annotator or "(no name)" for each in own.annotations})
-        which = "no annotator" if not people else "every annotator"
+        which = "No annotator" if not people else "Every annotator"
         raise ConfigError(
-            f"{which} is a person by the names {', '.join(patterns)}. Found: {', '.join(names[:20])}. "
+            f"{which} has a name of people ({', '.join(patterns)}). Found: {', '.join(names[:20]) or 'no annotator'}. "
             "Name the people with --people, or give --labels."
         )
     return judges, people

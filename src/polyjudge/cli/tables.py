@@ -70,7 +70,7 @@ def input_of(path: Path, table: TableOptions, *, uses_ids: bool = True, known: K
 
 def print_columns(path: Path, columns: ColumnMap, *, uses_ids: bool) -> None:
     """Print which columns were taken for what, unless all have the name of their role."""
-    taken = [f"{role}={column}" for role, column in columns.columns.items() if columns.assumed]
+    taken = [f"{role}={column}" for role, column in columns.columns.items()] if columns.assumed else []
     targets = [f"{tag}={column}" for tag, column in columns.targets.items()]
     if len(targets) > _MOST_TARGETS:
         targets = [*targets[:_MOST_TARGETS], f"… ({len(targets)} languages)"]

@@ -52,7 +52,8 @@ def safe_name(text: str) -> str:
     if encoded[-1:] in (".", " "):
         encoded = encoded[:-1] + _percent_encoded(encoded[-1:])
     if len(encoded.encode()) > _MAX_BYTES:
-        encoded = f"{_cut(encoded)}~{_hash(text)[:16]}"
+        start = encoded.encode()[: _MAX_BYTES - 17].decode(errors="ignore")
+        encoded = f"{re.sub(r'%[0-9A-F]?$', '', start)}~{_hash(text)[:16]}"
     return encoded or "%"
 
 
@@ -84,11 +85,6 @@ def _made_distinct(name: str, taken: Collection[str], endings: Collection[str]) 
             start = len(name) - len(ending)
             return name[:start] + _percent_encoded(name[start]) + name[start + 1 :]
     return name
-
-
-def _cut(name: str) -> str:
-    start = name.encode()[: _MAX_BYTES - 17].decode(errors="ignore")
-    return re.sub(r"%[0-9A-F]?$", "", start)
 
 
 def _percent_encoded(text: str) -> str:

@@ -19,6 +19,8 @@ from .tools import ToolRows
 
 _PAIR_IN_NAME = re.compile(r"(?<![A-Za-z])([a-z]{2,3})[-_]?([a-z]{2,3})(?![A-Za-z])")
 _PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3}(?:[_-][A-Za-z]{2,4})?)(?![A-Za-z])")
+_NAMED = ("language", "languagePair", "document")
+"""What an item of Pearmut says of itself if polyjudge wrote it."""
 _NO_ERROR = ("no-error", "no error")
 TUTORIAL, ATTENTION_CHECK = "a tutorial row, left out", "an attention check, left out"
 REPEATED = "rated again by the same person in line {}, which counts"
@@ -282,7 +284,8 @@ def _of_pearmut(item: Row, by_system: Row, row: Row) -> Iterator[Row | str]:
         yield ATTENTION_CHECK
         return
     texts = _object(item.get("tgt"))
-    shared = {name: value for name, value in item.items() if name not in ("item_id", "src", "tgt")}
+    shared = {name: value for name, value in item.items() if name not in ("item_id", "src", "tgt", *_NAMED)}
+    named = {name: item[name] for name in _NAMED if isinstance(item.get(name), str)}
     for system, rated in by_system.items():
         given, text = _object(rated), texts.get(system)
         listed = given.get("error_spans")
@@ -299,7 +302,7 @@ def _of_pearmut(item: Row, by_system: Row, row: Row) -> Iterator[Row | str]:
             candidate=text,
             source=item.get("src"),
             labelFrom="spans" if label is None else "",
-            **_languages_in(str(item.get("item_id") or "")),
+            **{**_languages_in(str(item.get("item_id") or "")), **named},
             extra={**shared, **rest, "item_i": row.get("item_i")},
         )
 

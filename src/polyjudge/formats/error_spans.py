@@ -8,9 +8,9 @@ from polyjudge.rubrics.penalties import penalty_of, wmt_penalties
 _OMITTED = "missing"
 
 
-def mqm_score(spans: Iterable[Mapping[str, Any]], penalties: Mapping[str, float] | None = None) -> float:
-    """Return the score of a text: minus the sum of the penalties of its errors, by default those of WMT."""
-    table = wmt_penalties() if penalties is None else penalties
+def mqm_score(spans: Iterable[Mapping[str, Any]]) -> float:
+    """Return the score of a text: minus the sum of the penalties of its errors, which are those of WMT."""
+    table = wmt_penalties()
     total = sum(penalty_of(str(span.get("category") or ""), str(span.get("severity") or ""), table) for span in spans)
     return -round(total, 9) if total else 0.0
 

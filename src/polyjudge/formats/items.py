@@ -16,7 +16,7 @@ from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions, table_options
-from .row_files import SAME_COLUMNS, KnownColumns, Place, files_of, rows_from, rows_of, spooled
+from .row_files import SAME_COLUMNS, KnownColumns, MarkedRows, Place, files_of, rows_from, rows_of, spooled
 
 CLUSTER_COLUMNS = ("cluster", "document", "doc", "doc_id", "document_id")
 """The columns that name the cluster of a row."""
@@ -31,6 +31,8 @@ _INVALID_ID_TYPES = (dict, list, bool)
 _ROWS_FOR_VALUES = 10_000
 _VALUES_SHOWN = 12
 _LONGEST_VALUE = 40
+ItemsOfRow = Callable[[Row | str], Sequence[Item | str]]
+"""Returns the items, or error messages, of a row; none if filters exclude it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,8 @@ class ItemSource:
         mapper = RowMapper(earlier=self.earlier)
         for path in paths:
             for file in files_of(path):
-                items_of = self.reading(file, mapper)
-                for line, row, _ in islice(self.known.rows(file, self.start, self.table), self.rows):
+                items_of, rows = self.reading(file, mapper)
+                for line, row, _ in islice(rows, self.rows):
                     for item in items_of(row):
                         yield file, line, item
 
@@ -115,15 +117,15 @@ class ItemSource:
         columns.need("candidate")
         return columns
 
-    def reading(self, file: Path, mapper: RowMapper) -> Callable[[Row | str], Sequence[Item | str]]:
-        """Return the function that makes items, or error messages, of a row of a file; none if filters exclude it."""
-        columns = self.columns_of(file)
-        names, changes_rows = columns.names, columns.changes_rows
-        parse = self.parser(names)
+    def reading(self, file: Path, mapper: RowMapper) -> tuple[ItemsOfRow, MarkedRows]:
+        """Return the rows of a file, and the function that makes items of them; raise as `columns_of` does."""
+        columns, rows = self.known.opened(file, self.start, self.table)
+        columns.need("candidate")
+        changes_rows, parse = columns.changes_rows, self.parser(columns.names)
         if not changes_rows:
-            return lambda row: () if (item := parse(row)) is None else (item,)
+            return lambda row: () if (item := parse(row)) is None else (item,), rows
         naming = mapper.naming(columns)
-        return lambda row: [item for named in naming(row) if (item := parse(named)) is not None]
+        return lambda row: [item for named in naming(row) if (item := parse(named)) is not None], rows
 
     def parser(self, names: Collection[str] | None = None) -> Callable[[Row | str], Item | str | None]:
         """Return the function that makes an item of a row with the names of roles, or an error message.
@@ -151,10 +153,10 @@ class ItemSource:
                 return _unusable(row)
             if required and (missing := [name for name in required if name not in row]):
                 return f"{missing[0]!r} is missing, a column for the judge"
+            language = row.get("language")
+            tag = tags[str(language)] if language else ""
             cluster = _first(row, clusters) if clusters else ""
-            return Item(
-                str(own_id), candidate, _texts(row, seen_by_judge), tags[str(row.get("language") or "")], cluster
-            )
+            return Item(str(own_id), candidate, _texts(row, seen_by_judge), tag, cluster)
 
         return parse
 
@@ -210,25 +212,15 @@ class ItemsDigest:
         sized = [f"{len(part) if part.isascii() else len(part.encode(errors=_SURROGATES))}:{part}" for part in parts]
         self._digest.update("".join(sized).encode(errors=_SURROGATES))  # the sizes are in bytes
 
+    def taken(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield items, and add each when it is taken."""
+        for item in items:
+            self.add(item)
+            yield item
+
     def hexdigest(self) -> str:
         """Return the hash of all items added so far."""
         return self._digest.hexdigest()[:16]
-
-
-class DigestedItems(ItemsDigest):
-    """Items, with a hash of those that were taken."""
-
-    def __init__(self, items: Iterable[Item]) -> None:
-        super().__init__()
-        self._items = iter(items)
-
-    def __iter__(self) -> Iterator[Item]:
-        return self
-
-    def __next__(self) -> Item:
-        item = next(self._items)
-        self.add(item)
-        return item
 
 
 class Problems:

@@ -99,7 +99,9 @@ def _languages(pair: str) -> dict[str, str]:
 
 def rating_file(path: Path) -> ToolRows:
     """Yield the error spans in a file of mt-metrics-eval; a segment without a rating has the label None."""
-    pair, annotator = pair_of(path), _annotator(path)
+    # The last part of the name is a person, such as `rater1`, or what it says there: `merged`.
+    name = path.name.removesuffix(".gz").removesuffix(".seg.rating")
+    pair, annotator = pair_of(path), name.rpartition(".")[2]
     for each in system_scores(path):
         item_id = _id(pair, str(each.place))
         more = {"system": each.system, **_languages(pair)}
@@ -114,12 +116,6 @@ def rating_file(path: Path) -> ToolRows:
             continue
         label = -round(sum(float(error.get("score") or 0) for error in given), 9) or 0.0
         yield each.line, rating_row(item_id, annotator, label, spans, **more)
-
-
-def _annotator(path: Path) -> str:
-    """Return the person that the name of a file has, such as `rater1`, or what it says there: `merged`."""
-    parts = path.name.removesuffix(".gz").removesuffix(".seg.rating").split(".")
-    return parts[-1]
 
 
 def _exclusive(error: Row) -> dict[str, Any]:

@@ -81,11 +81,10 @@ def _makes_ids(table: ItemSource, items: list[Item]) -> bool:
         return False
     if all(table.columns_of(file).makes_ids for file in files_of(table.path)):
         return True
-    return all(item.id.partition("-")[0] == made_id({**item.context, **_content(item)}) for item in items)
-
-
-def _content(item: Item) -> dict[str, str]:
-    return {"candidate": item.candidate, "language": item.language}
+    return all(
+        item.id.partition("-")[0] == made_id({**item.context, "candidate": item.candidate, "language": item.language})
+        for item in items
+    )
 
 
 def _systems(first: ItemSource, second: ItemSource) -> tuple[str, str]:

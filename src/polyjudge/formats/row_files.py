@@ -292,9 +292,10 @@ class KnownColumns:
         """Return what `column_map` returns."""
         return self._known(next(iter(files_of(path)), path), options)[1]
 
-    def rows(self, file: Path, start: Mark, options: TableOptions) -> MarkedRows:
-        """Yield what `rows_from` yields."""
-        return rows_from(file, start, options, self._known(file, options)[0])
+    def opened(self, file: Path, start: Mark, options: TableOptions) -> tuple[ColumnMap, MarkedRows]:
+        """Return the columns of a file, and what `rows_from` yields."""
+        reader, columns = self._known(file, options)
+        return columns, rows_from(file, start, options, reader)
 
     def _known(self, file: Path, options: TableOptions) -> tuple[Reader, ColumnMap]:
         try:

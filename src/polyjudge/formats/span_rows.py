@@ -69,17 +69,6 @@ class SpanAnnotations:
             self.problems.append(problem)
 
 
-def has_spans(path: Path, table: TableOptions = AS_IT_IS) -> bool:
-    """Return whether a row of a file has a list of spans."""
-    return any(isinstance(row, Mapping) and _listed(row) is not None for _, row in named_rows_of(path, table))
-
-
-def has_ratings(path: Path, table: TableOptions = AS_IT_IS) -> bool:
-    """Return whether a row of a file has a score or a label."""
-    rows = (row for _, row in named_rows_of(path, table) if isinstance(row, Mapping))
-    return any(row.get(name) not in (None, "") for row in rows for name in ("score", "label"))
-
-
 def read_spans(path: Path, table: TableOptions = AS_IT_IS, into: SpanAnnotations | None = None) -> SpanAnnotations:
     """Read the annotations of a file; of several by the same annotator of the same text, all are returned."""
     found = SpanAnnotations() if into is None else into

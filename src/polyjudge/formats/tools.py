@@ -40,7 +40,7 @@ def _keys(*names: str) -> tuple[str, ...]:
     return tuple(rf'"{re.escape(name)}"\s*:' for name in names)
 
 
-_APPRAISE_ROW = r"\A\ufeff?[^,\n]+,[^,\n]+,\d+,[A-Z]{3},[a-z]{3},[a-z]{3},[\d.]*,"
+_APPRAISE_ROW = r"\A\ufeff?[^,\n]+,[^,\n]+,\d+,[A-Z]{3},[a-z]{2,3}(?:[-_]\w+)?,[a-z]{2,3}(?:[-_]\w+)?,[\d.]*,"
 """The first fields of a row: user, system, index, type, both languages and score."""
 _WMT_DOCUMENT = r'"doc_id"\s*:\s*"[^"\\]*_#+_'
 """The id of a document with its languages, domain and name."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from polyjudge.checks.policy import CheckPolicy
 
 
-def judge_identity(provider: str, model: str, rubric: Rubric, *, model_answered: str = "") -> JudgeIdentity:
+def judge_identity(provider: str, model: str, rubric: Rubric) -> JudgeIdentity:
     """Return the identity of a provider's model as a judge by a rubric."""
     return JudgeIdentity(
         provider=provider,
@@ -38,12 +38,11 @@ def judge_identity(provider: str, model: str, rubric: Rubric, *, model_answered:
         rubric=rubric.name,
         rubric_fingerprint=rubric_fingerprint(rubric),
         prompt_sha256=prompt_sha256(render_prompt(rubric, "")),
-        model_answered=model_answered,
     )
 
 
 def identity_of_models(
-    judges: Sequence[ModelName], rubric: Rubric, model_answered: str = "", *, checks: "CheckPolicy | None" = None
+    judges: Sequence[ModelName], rubric: Rubric, *, checks: "CheckPolicy | None" = None
 ) -> JudgeIdentity:
     """Return the identity of a judge by these models: of one model, of a jury, or of the checks if there are none."""
     if not judges:
@@ -51,7 +50,7 @@ def identity_of_models(
 
         return judge_identity("offline", offline_model(checks), rubric)
     if len(judges) == 1:
-        return judge_identity(judges[0].provider, judges[0].model, rubric, model_answered=model_answered)
+        return judge_identity(judges[0].provider, judges[0].model, rubric)
     return judge_identity("jury", "+".join(map(str, judges)), rubric)
 
 

@@ -103,7 +103,10 @@ class SpanJudge:
         read = partial(self._read, candidate=candidate, context=fields)
         outcome = await self.asker.outcome(question, read)
         if isinstance(outcome, JudgeResult) and self.verifier is not None and any(map(counts, outcome.spans)):
-            outcome = self._verified(outcome, await self.verifier.verdicts(outcome.spans, candidate, fields, repeat))
+            spans, second = await self.verifier.verdicts(outcome.spans, candidate, fields, repeat)
+            failed = f"\nNot verified: {second.reason}" if isinstance(second, Failure) else ""
+            score = outcome.score if self.rubric.overall else self._score(spans)
+            outcome = replace(outcome, spans=spans, score=score, reason=reason_of(spans) + failed, members=(second,))
         return with_passed(self.rubric, outcome)
 
     async def aclose(self) -> None:
@@ -115,12 +118,6 @@ class SpanJudge:
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""
         return self._renderer.render(candidate, context)
-
-    def _verified(self, result: JudgeResult, verdicts: tuple[tuple[ErrorSpan, ...], Outcome]) -> JudgeResult:
-        spans, second = verdicts
-        failed = f"\nNot verified: {second.reason}" if isinstance(second, Failure) else ""
-        score = result.score if self.rubric.overall else self._score(spans)
-        return replace(result, spans=spans, score=score, reason=reason_of(spans) + failed, members=(second,))
 
     def _read(self, reply: Reply, candidate: str, context: Mapping[str, Any]) -> Reading:
         wanted = ["errors", "score"] if self.rubric.overall else ["errors"]
@@ -207,7 +204,7 @@ def span_rules(rubric: Rubric) -> SpanRules:
 
 def counts(span: ErrorSpan) -> bool:
     """Return whether a span counts in a score: it has a place, and nothing rejected it."""
-    return span.start is not None and span.state in ("located", "confirmed")
+    return span.counts
 
 
 def reason_of(spans: Sequence[ErrorSpan]) -> str:

@@ -3,7 +3,7 @@
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -12,16 +12,20 @@ from aiohttp import web
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, PolyjudgeError
 from polyjudge.languages.table import LanguageTable
+from polyjudge.records.spans import ErrorSpan
 from polyjudge.store.labels import Label, LabelLog, Reason, newest_labels
 from polyjudge.text.display import text_part
 
 from .estimates import Agreement, RunningEstimate, agreement_of, values_of
 from .sampling import LabelItem, Sample, order_for
 from .server import Site, answer, page
+from .span_labels import HIGHEST, LOWEST_PENALISED, as_rows, categories, penalised, read_points, read_spans
 
-Scale = Literal["1-5", "pass-fail"]
-SCALES: tuple[Scale, ...] = ("1-5", "pass-fail")
-_BOUNDS = {"1-5": (1.0, 5.0), "pass-fail": (0.0, 1.0)}
+Scale = Literal["1-5", "pass-fail", "mqm", "esa"]
+SCALES: tuple[Scale, ...] = ("1-5", "pass-fail", "mqm", "esa")
+SPAN_SCALES: tuple[Scale, ...] = ("mqm", "esa")
+"""Scales of labels that mark errors: their penalties are the score, or people give it."""
+_BOUNDS = {"1-5": (1.0, 5.0), "pass-fail": (0.0, 1.0), "mqm": (LOWEST_PENALISED, 0.0), "esa": (0.0, HIGHEST)}
 _VALUES: Mapping[Scale, tuple[float | str, ...]] = {"1-5": (1, 2, 3, 4, 5), "pass-fail": ("pass", "fail")}
 _REASONS: tuple[Reason, ...] = ("", "cannot read this language", "skipped", "undone")
 _LABELS_PER_CHANGE = 200
@@ -41,6 +45,10 @@ class Task:
     scale: Scale
     seed: int
     table: LanguageTable
+    proposed: Mapping[str, tuple[ErrorSpan, ...]] = field(default_factory=dict[str, tuple[ErrorSpan, ...]])
+    """Spans to confirm or reject, by item."""
+    blind: bool = True
+    """Show proposed spans only after the person has marked errors, or has said that there are none."""
 
 
 class Labelling:
@@ -86,7 +94,8 @@ class Labelling:
     def item(self, item_id: str) -> dict[str, Any]:
         """Return the texts of an item; of long ones only the first part."""
         item = self._item(item_id)
-        return {"id": item.id, "parts": [self.part(item_id, name, 0) for name in ("source", "output", "reference")]}
+        parts = [self.part(item_id, name, 0) for name in ("source", "output", "reference")]
+        return {"id": item.id, "parts": parts, "proposed": as_rows(self.task.proposed.get(item_id, ()))}
 
     def part(self, item_id: str, name: str, start: int) -> dict[str, Any]:
         """Return one text of an item, from a position on."""
@@ -137,8 +146,9 @@ class Labelling:
     def _label(self, annotator: str, item_id: str) -> dict[str, Any]:
         label = self._labels.get((annotator, item_id))
         if label is None:
-            return {"label": None, "passed": None, "reason": "", "note": ""}
-        return {"label": label.label, "passed": label.passed, "reason": label.reason, "note": label.note}
+            return {"label": None, "passed": None, "reason": "", "note": "", "spans": []}
+        said = {"label": label.label, "passed": label.passed, "reason": label.reason, "note": label.note}
+        return {**said, "spans": as_rows(label.spans or ())}
 
     def _language(self, tag: str) -> dict[str, str]:
         found = self.task.table.find(tag)
@@ -157,7 +167,8 @@ class Labelling:
         row = cast(dict[str, object], given)
         item = self._item(row.get("id"))
         reason = _one_of(row.get("reason") or "", _REASONS, "reason")
-        label = None if row.get("label") is None else _one_of(row["label"], _VALUES[self.task.scale], "label")
+        spans = read_spans(row.get("spans") or [], item) if self.task.scale in SPAN_SCALES else None
+        label = None if row.get("label") is None else self._value(row["label"], spans)
         passed = row.get("passed")
         if not (passed is None or isinstance(passed, bool)):
             raise DataError("passed must be true, false or null.")
@@ -173,8 +184,15 @@ class Labelling:
             annotator=annotator_name(row.get("annotator")),
             labelled_at=utc_now(),
             seconds=_seconds(row.get("seconds")),
+            spans=spans,
             weight=round(item.weight, 6),
         )
+
+    def _value(self, given: object, spans: tuple[ErrorSpan, ...] | None) -> float | str:
+        """Return the label; where errors are the score, it follows from them."""
+        if spans is None:
+            return _one_of(given, _VALUES[self.task.scale], "label")
+        return penalised(spans) if self.task.scale == "mqm" else read_points(given)
 
 
 def annotator_name(given: object) -> str:
@@ -211,8 +229,16 @@ def _seconds(given: object) -> float | None:
 
 def _refuse_other_scale(labels: Iterable[Label], scale: Scale, path: Path) -> None:
     for label in labels:
-        if label.label is None or label.label in _VALUES[scale]:
+        if label.label is None or label.label in _VALUES.get(scale, ()):
             continue
+        if (label.spans is None) is (scale in SPAN_SCALES):
+            fitting = "mqm or esa" if label.spans is not None else "1-5 or pass-fail"
+            message = f"{path} has labels of another kind. Use the scale {fitting}, or another file of labels"
+            raise ConfigError(message, option="scale", value=fitting.partition(" ")[0])
+        if scale in SPAN_SCALES and not isinstance(label.label, str):
+            low, high = _BOUNDS[scale]
+            if low <= label.label <= high:
+                continue
         if isinstance(label.label, str) is (scale == "1-5"):
             other = "pass-fail" if scale == "1-5" else "1-5"
             message = f"{path} has labels on another scale. Use that scale, or another file of labels"
@@ -244,8 +270,9 @@ class LabelSite:
     async def first_page(self, request: web.Request) -> web.Response:
         """Return the page."""
         del request
-        scale, count = self.labelling.task.scale, len(self.labelling.task.sample.items)
-        return page("label.html", {"title": self.title, "scale": scale, "count": count})
+        task = self.labelling.task
+        values = {"title": self.title, "scale": task.scale, "count": len(task.sample.items), "blind": task.blind}
+        return page("label.html", {**values, "marks": task.scale in SPAN_SCALES, "categories": categories()})
 
     async def overview(self, request: web.Request) -> web.Response:
         """Return a person's items and the figures."""

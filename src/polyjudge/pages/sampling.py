@@ -14,7 +14,7 @@ from polyjudge.files.opening import inner_suffix
 from polyjudge.formats.columns import AS_IT_IS, TableOptions
 from polyjudge.formats.items import ItemSource
 from polyjudge.formats.ratings import Rating, RatingColumns, has_translation_scores, read_ratings
-from polyjudge.formats.row_files import column_map
+from polyjudge.formats.row_files import column_map, first_row_of
 from polyjudge.formats.translation_results import TranslationResults, is_results_file
 from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.outcomes import Item
@@ -172,6 +172,10 @@ class Sample:
 
 def read_sample(source: Source, count: int, seed: int) -> Sample:
     """Draw the items from the results, and read their texts."""
+    for path in filter(None, (source.results, source.items)):
+        if "otherCandidate" in first_row_of(path, source.reading):
+            message = "has pairs of texts, and a label is of one text. Label the texts of each system on their own"
+            raise DataError(message, path=path)
     ratings, problems = _scores(source)
     candidates = list(_candidates(source, ratings))
     if not candidates:

@@ -42,7 +42,12 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-_OWN_FILES = {"style.css": "text/css", "label.js": "text/javascript", "view.js": "text/javascript"}
+_OWN_FILES = {
+    "style.css": "text/css",
+    "label.js": "text/javascript",
+    "spans.js": "text/javascript",
+    "view.js": "text/javascript",
+}
 Handler = Callable[[web.Request], Any]
 
 

@@ -28,13 +28,10 @@ _MASKED = re.compile(r"([\w+/=-]{0,80})(?:\*{2,}|•+|…|\.{3,}|[xX]{4,}|#{3,})
 def without_keys(text: str, more: Iterable[str] = ()) -> str:
     """Return the start of a message without the keys in the environment, `more` secrets, and fragments of either."""
     text = text[:_LONGEST_TEXT]
-    for secret in {*_keys_in_environment(), *more}:
+    keys = {value.strip() for name, value in os.environ.items() if name.upper().endswith(_KEY_VARIABLES)}
+    for secret in {*keys, *more}:
         text = _without(text, secret)
     return text
-
-
-def _keys_in_environment() -> set[str]:
-    return {value.strip() for name, value in os.environ.items() if name.upper().endswith(_KEY_VARIABLES)}
 
 
 def _without(text: str, secret: str) -> str:

@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, cast
 from urllib.parse import quote, urlsplit
+
+from msgspec import Struct, convert
 
 from polyjudge.errors import ConfigError, MissingKeyError
 from polyjudge.files.text_files import read_toml
@@ -17,8 +17,7 @@ NO_KEY = "none"
 """The key that is sent to a server that needs none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True, forbid_unknown_fields=True):
     """One service, a row of the table."""
 
     answers: str
@@ -64,12 +63,7 @@ class Service:
 @lru_cache(maxsize=1)
 def services() -> Mapping[str, Service]:
     """Return the services by the names of their providers."""
-    rows = read_toml(files("polyjudge.providers") / "services.toml")
-    return {name: Service(**{field: _frozen(value) for field, value in row.items()}) for name, row in rows.items()}
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(cast(list[Any], value)) if isinstance(value, list) else value
+    return convert(read_toml(files("polyjudge.providers") / "services.toml"), dict[str, Service])
 
 
 def _service_of(provider: str) -> Service | None:

@@ -141,7 +141,7 @@ class LanguageTrust(Struct, frozen=True, kw_only=True, rename="camel"):
     labels: int = 0
     spans: Mapping[str, Figure] = {}
     """How far its error spans are those of people."""
-    span_texts: int = 0
+    span_texts: int | None = None
     """Comparisons of one of its texts with one person's annotation."""
 
 
@@ -175,7 +175,7 @@ class TrustCard(Struct, frozen=True, kw_only=True, rename="camel"):
     labels: int = 0
     spans: Mapping[str, Figure] = {}
     """How far its error spans are those of people, over all languages."""
-    span_texts: int = 0
+    span_texts: int | None = None
     planted: Mapping[str, PlantedResult] = {}
     """By perturbation, what a judge of error spans finds of planted errors; the empty name is clean texts."""
     runs: tuple[Mapping[str, Any], ...] = ()

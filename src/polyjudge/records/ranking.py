@@ -1,5 +1,6 @@
-"""The ranking of several systems over the same items."""
+"""The ranking of several systems over the same items, and the summary of a judge's preferences between two."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -99,3 +100,18 @@ class Ranking(Struct, frozen=True, kw_only=True, rename="camel"):
 
     _repr_html_ = as_html
     to_frame = as_frame
+
+
+class PairwiseSummary(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which of two systems a judge prefers, and how far the order of the texts decided."""
+
+    pairs: int
+    judged: int
+    unjudged: int
+    unjudged_by_kind: Mapping[str, int]
+    inconsistent: Figure
+    """The share of pairs with different answers in the two orders; they count as ties."""
+    first_shown_wins: Figure
+    """The share of answers other than ties that prefer the text shown first; 0.5 without bias."""
+    ranking: Ranking | None
+    """None if no pair has a verdict."""

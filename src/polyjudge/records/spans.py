@@ -44,3 +44,8 @@ class ErrorSpan(Struct, frozen=True, kw_only=True, rename="camel"):
     """How likely people mark it, as far as that was learnt."""
     annotators: tuple[str, ...] = ()
     """Who marked it, for a span of several annotators."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts in a score: it has a place, and nothing rejected it."""
+        return self.start is not None and self.state in ("located", "confirmed")

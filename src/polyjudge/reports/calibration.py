@@ -39,8 +39,8 @@ def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
         yield agreement_table({"all": (card.labels, card.agreement)})
     if card.spans:
         yield Heading(2, "Error spans that people mark")
-        spans = {tag: (trust.span_texts, trust.spans) for tag, trust in card.languages.items() if trust.spans}
-        yield agreement_table({"all": (card.span_texts, card.spans), **spans})
+        spans = {tag: (trust.span_texts or 0, trust.spans) for tag, trust in card.languages.items() if trust.spans}
+        yield agreement_table({"all": (card.span_texts or 0, card.spans), **spans})
     if card.languages:
         yield Heading(2, "By language")
         yield _languages(card, table)

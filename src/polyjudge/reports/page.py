@@ -10,6 +10,7 @@ from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import STATUSES, Status
 
 from .blocks import fill_page, for_script
+from .span_marks import SpanNote
 from .wording import STATUS_MEANINGS, Span, Step, plain
 
 _READY: tuple[Status, ...] = ("PASS",)
@@ -88,6 +89,8 @@ class Attention:
     pips: str = ""
     """One character for each output: `v` passed, `x` failed, `q` disagreement, `?` no verdict."""
     texts: Sequence[Text] = ()
+    spans: Sequence[SpanNote] = ()
+    """The error spans that are marked in the texts."""
     notes: Sequence[Span] = ()
     """Findings and what judges say: who, and the words."""
     steps: Sequence[Step] = ()

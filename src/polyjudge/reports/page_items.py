@@ -7,8 +7,11 @@ from typing import Any
 
 from polyjudge.checks.catalogue import track_record
 from polyjudge.records.findings import Finding
+from polyjudge.records.spans import ErrorSpan
 from polyjudge.text.difference import graphemes
 from polyjudge.text.display import harmless, one_line
+
+from .span_marks import Mark, span_marks, span_notes, split_at_marks
 
 LONGEST_TEXT = 20_000
 ITEMS_IN_A_PART = 50
@@ -31,6 +34,7 @@ class PageItem:
     """None if it is not known."""
     reference: str = ""
     findings: Sequence[Finding] = ()
+    spans: Sequence[ErrorSpan] = ()
     judges: Sequence[tuple[str, str, str]] = ()
     """Who judged, the scores, and the words."""
     raw: Sequence[tuple[str, str]] = ()
@@ -56,13 +60,16 @@ class _Numbered(dict[tuple[str, ...], int]):
 
 
 def _row(item: PageItem, findings: _Numbered, verdicts: _Numbered) -> dict[str, Any]:
-    output = None if item.output is None else marked(item.output, item.findings) if item.output.strip() else ""
+    output = None if item.output is None else ""
+    if item.output is not None and item.output.strip():
+        output = marked(item.output, item.findings, item.spans)
     row: dict[str, Any] = {
         "title": item.title,
         "status": item.status,
-        "source": cut(item.source),
+        "source": _plain(marked_source(item.source, item.spans)) if item.source else "",
         "reference": cut(item.reference),
         "findings": [findings[_finding_row(each)] for each in item.findings[:_MOST_MARKED]],
+        "spans": [[note.number, note.style, note.label, note.title, *note.more] for note in span_notes(item.spans)],
         "judges": [
             verdicts[one_line(who, _LONGEST_NAME), scores, one_line(said, _LONGEST_NOTE)]
             for who, scores, said in item.judges
@@ -70,8 +77,22 @@ def _row(item: PageItem, findings: _Numbered, verdicts: _Numbered) -> dict[str, 
         "raw": [[name, cut(text)] for name, text in item.raw if text],
     }
     shown = {name: value for name, value in row.items() if value}
-    plain = output[0][0] if isinstance(output, list) and len(output) == 1 and len(output[0]) == 1 else output
-    return shown if plain is None else {**shown, "output": plain}
+    return shown if output is None else {**shown, "output": _plain(output)}
+
+
+def _plain(pieces: str | list[list[Any]]) -> str | list[list[Any]]:
+    """Return the text alone if nothing in it is marked."""
+    return pieces[0][0] if isinstance(pieces, list) and len(pieces) == 1 and len(pieces[0]) == 1 else pieces
+
+
+def marked_source(text: str, spans: Sequence[ErrorSpan]) -> list[list[Any]]:
+    """Split a source into pieces; the words that a span is about are marked."""
+    shown = text[:LONGEST_TEXT]
+    return [*split_at_marks(shown, span_marks(spans, shown, "source")), *_rest(text)]
+
+
+def _rest(text: str) -> list[list[Any]]:
+    return [[f" … {len(text) - LONGEST_TEXT:,} more characters"]] if len(text) > LONGEST_TEXT else []
 
 
 def _finding_row(finding: Finding) -> tuple[str, ...]:
@@ -80,14 +101,16 @@ def _finding_row(finding: Finding) -> tuple[str, ...]:
     return style, kind, one_line(finding.message, _LONGEST_NOTE), track_record(finding)
 
 
-def marked(text: str, findings: Sequence[Finding]) -> list[list[Any]]:
-    """Split a text into pieces; a marked piece has its style and the number of its finding.
+def marked(text: str, findings: Sequence[Finding], spans: Sequence[ErrorSpan] = ()) -> list[list[Any]]:
+    """Split a text into pieces; a marked piece has its style, and the number of its span or finding at its end.
 
-    Marks are widened to whole grapheme clusters. Of overlapping findings, the more severe or the first is marked.
+    Marks are widened to whole grapheme clusters. Spans may overlap; of other overlapping findings, the more severe or
+    the first is marked. Findings are numbered after the spans.
     """
     end = min(len(text), LONGEST_TEXT)
-    ranked = sorted(enumerate(findings[:_MOST_MARKED], start=1), key=lambda each: _RANKS.get(each[1].severity, 2))
-    marks: list[tuple[int, int, int, str]] = []
+    marks = span_marks(spans, text[:end], "output")
+    first = sum(note.number > 0 for note in span_notes(spans)) + 1
+    ranked = sorted(enumerate(findings[:_MOST_MARKED], start=first), key=lambda each: _RANKS.get(each[1].severity, 2))
     starts: Sequence[int] = ()
     for number, each in ranked:
         if each.start is None or each.end is None or not 0 <= each.start < min(each.end, end):
@@ -95,19 +118,9 @@ def marked(text: str, findings: Sequence[Finding]) -> list[list[Any]]:
         starts = starts or _cluster_starts(text[:end])
         low = starts[bisect_right(starts, each.start) - 1]
         high = starts[min(bisect_left(starts, min(each.end, end)), len(starts) - 1)]
-        if all(high <= other_low or other_high <= low for other_low, other_high, *_ in marks):
-            marks.append((low, high, number, _SEVERITIES.get(each.severity, "minor")))
-    pieces: list[list[Any]] = []
-    index = 0
-    for low, high, number, style in sorted(marks):
-        pieces += [[harmless(text[index:low])]] if low > index else []
-        pieces.append([harmless(text[low:high]), style, number])
-        index = high
-    if index < end or not pieces:
-        pieces.append([harmless(text[index:end])])
-    if len(text) > end:
-        pieces.append([f" … {len(text) - end:,} more characters"])
-    return pieces
+        if all(high <= mark.low or mark.high <= low for mark in marks):
+            marks.append(Mark(low, high, _SEVERITIES.get(each.severity, "minor"), number))
+    return [*split_at_marks(text[:end], marks), *_rest(text)]
 
 
 def _cluster_starts(text: str) -> Sequence[int]:

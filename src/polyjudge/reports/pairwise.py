@@ -13,8 +13,7 @@ from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import Figure
 from polyjudge.records.codec import to_json
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
-from polyjudge.records.pairwise import PairwiseSummary
-from polyjudge.records.ranking import RankingOptions
+from polyjudge.records.ranking import PairwiseSummary, RankingOptions
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
 
 from .blocks import BLOCK_FORMATS, Block, Heading, Lines

@@ -46,11 +46,8 @@ def headline(found: LanguageRanking) -> str:
     others = [system for system in found.systems if system.group not in (None, 1)]
     if len(best) == 1 and others:
         return f"Best: {best[0]}, better than {'all others' if len(others) > 1 else others[0].system}."
-    return f"No single best: {_listed(best)} cannot all be distinguished{_behind(others)}."
-
-
-def _behind(others: Sequence[RankedSystem]) -> str:
-    return f"; each is better than {_listed([other.system for other in others])}" if others else ""
+    behind = f"; each is better than {_listed([other.system for other in others])}" if others else ""
+    return f"No single best: {_listed(best)} cannot all be distinguished{behind}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -63,7 +63,7 @@ def review_page(review: Review, table: LanguageTable) -> Iterator[str]:
         "more_unjudged": max(0, len(review.unjudged) - _MOST_LISTED),
         "skipped": review.skipped[:_MOST_LISTED],
         "more_skipped": max(0, len(review.skipped) - _MOST_LISTED),
-        "accepted": [(_place(each), kind_words(each), each) for each in review.accepted[:_MOST_LISTED]],
+        "accepted": [(f"{each.file}:{each.line}", kind_words(each), each) for each in review.accepted[:_MOST_LISTED]],
         "accepted_count": len(review.accepted),
         "trust": review.trust,
         "has_judge": bool(review.judge),
@@ -163,7 +163,3 @@ def _message(group: Sequence[ReviewFinding], review: Review, table: LanguageTabl
         "direction": known.direction if known else "auto",
         "findings": [(_MARKS[each.severity], SEVERITY_NAMES[each.severity], kind_words(each), each) for each in group],
     }
-
-
-def _place(finding: ReviewFinding) -> str:
-    return f"{finding.file}:{finding.line}"

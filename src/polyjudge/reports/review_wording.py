@@ -198,7 +198,7 @@ def excerpt(text: str, longest: int, start: int | None = None, end: int | None =
 
 
 def plain_excerpt(text: str, longest: int, start: int | None = None, end: int | None = None) -> str:
-    """Return the same without marks."""
+    """Return an excerpt without marks."""
     return "".join(piece for piece, _ in excerpt(text, longest, start, end))
 
 

@@ -1,5 +1,6 @@
 """Render the report on a run as text, Markdown or JSON."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -7,6 +8,7 @@ from msgspec import to_builtins
 
 from polyjudge.files.json_lines import readable_json
 from polyjudge.records.codec import to_json
+from polyjudge.rubrics.penalties import SEVERITIES
 from polyjudge.store.trust_cards import card_row
 from polyjudge.text.display import one_line
 
@@ -31,6 +33,7 @@ from .run_summary import (
     share_text,
 )
 from .runs import Group, RunReport
+from .span_marks import bracketed, span_lines
 from .tallies import Tally
 from .wording import Commands, counted, plain, units
 
@@ -39,6 +42,7 @@ _LONGEST_CELL = 200
 _LONGEST_TEXT = 600
 _LONGEST_NAME = 100
 _BAR = 40
+_MOST_CATEGORIES = 50
 
 
 def run_blocks(report: RunReport, commands: Commands) -> Iterator[Block]:
@@ -54,6 +58,9 @@ def run_blocks(report: RunReport, commands: Commands) -> Iterator[Block]:
         yield Heading(2, "Preferences")
         yield from preference_blocks(report.preferences)
     yield from _worst(report)
+    if report.total.errors or report.total.uncounted:
+        yield Heading(2, "Errors")
+        yield from error_blocks(report)
     if not report.selection.only_failures:
         yield from _scores(report)
         for column, groups in report.by_column.items():
@@ -115,10 +122,13 @@ def row_title(row: RunRow) -> str:
 
 
 def _row_lines(row: RunRow) -> Iterator[str]:
-    texts = {"Source": row.source, "Output": row.output, "Reference": row.reference, "Reason": row.reason}
+    source, output = bracketed(row.source, row.spans, "source"), row.output
+    output = None if output is None else bracketed(output, row.spans, "output")
+    texts = {"Source": source, "Output": output, "Reference": row.reference, "Reason": row.reason}
     for name, text in texts.items():
         if text or (name == "Output" and text is not None):
             yield f"{name}: {one_line(text or '', _LONGEST_TEXT) or '(empty)'}"
+    yield from span_lines(row.spans)
     if row.subscores:
         yield f"Scores: {subscores_text(row)}"
     if row.raw and row.raw.strip() != row.reason.strip():
@@ -130,6 +140,30 @@ def subscores_text(row: RunRow) -> str:
     parts = [f"{name} {value:g}" for name, value in row.subscores.items()]
     parts += [f"{name} {'yes' if value else 'no'}" for name, value in row.flags.items()]
     return one_line(", ".join(parts), _LONGEST_TEXT)
+
+
+def error_blocks(report: RunReport) -> Iterator[Block]:
+    """Yield the error spans by category and severity, and those that do not count."""
+    errors, uncounted = report.total.errors, report.total.uncounted
+    if uncounted:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in uncounted.most_common())
+        yield Lines((f"Not counted: {reasons}.",))
+    by_category: Counter[str] = Counter()
+    for (category, _), count in errors.items():
+        by_category[category] += count
+    shown = [*reversed(SEVERITIES)]
+    rows = [
+        (
+            one_line(category, _LONGEST_NAME) or "(none)",
+            *(f"{errors[category, each]:,}" for each in shown),
+            f"{count:,}",
+        )
+        for category, count in by_category.most_common(_MOST_CATEGORIES)
+    ]
+    if rows:
+        yield Table(("Category", *(each.capitalize() for each in shown), "All"), tuple(rows), numbers=(1, 2, 3, 4))
+    if len(by_category) > _MOST_CATEGORIES:
+        yield Lines((f"and {len(by_category) - _MOST_CATEGORIES:,} more categories",))
 
 
 def _scores(report: RunReport) -> Iterator[Block]:
@@ -249,6 +283,11 @@ def _tally(tally: Tally, report: RunReport) -> dict[str, Any]:
         "meanInterval": to_builtins(interval) if interval else None,
         "subscores": {name: {"mean": each.mean, "scores": each.count} for name, each in tally.subscores.items()},
         "failures": dict(tally.failures),
+        "errors": [
+            {"category": category, "severity": severity, "count": count}
+            for (category, severity), count in tally.errors.most_common()
+        ],
+        "errorsNotCounted": dict(tally.uncounted),
     }
 
 

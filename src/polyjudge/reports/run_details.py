@@ -75,6 +75,7 @@ def _item(report: RunReport, row: RunRow, language: Language | None, checker: Te
         output=row.output,
         reference=row.reference,
         findings=findings,
+        spans=row.spans,
         judges=[(judge, scores, row.reason)] if scores or row.reason else [],
         raw=[("Raw reply", row.raw)],
     )

@@ -24,6 +24,7 @@ from .run_summary import (
     share_text,
 )
 from .runs import Group, RunReport
+from .span_marks import bracketed, span_lines
 from .wording import Commands, counted, plain, share_rule, units
 
 _LONGEST_TEXT = 600
@@ -158,9 +159,12 @@ def _item_decisions(rows: RunRows, row: RunRow) -> Iterator[str]:
 
 def _evidence(row: RunRow, table: LanguageTable) -> Iterator[str]:
     """Yield the texts of a row, the findings in it, and what the judge says."""
-    for name, text in (("Source", row.source), ("Output", row.output), ("Reference", row.reference)):
+    output = None if row.output is None else bracketed(row.output, row.spans, "output")
+    source = bracketed(row.source, row.spans, "source")
+    for name, text in (("Source", source), ("Output", output), ("Reference", row.reference)):
         if text or (name == "Output" and text is not None):
             yield f"{name}: {one_line(text or '', _LONGEST_TEXT) or '(empty)'}"
+    yield from span_lines(row.spans)
     known = table.find(row.language) if row.language else None
     if known is not None and row.output and row.source:
         yield from finding_lines(row.output, TextChecker(table).check(row.output, known, source=row.source).problems)

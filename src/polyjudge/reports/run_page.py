@@ -20,9 +20,9 @@ from .page import (
     Text,
     render_page,
 )
-from .page_items import cut, marked
+from .page_items import cut, marked, marked_source
 from .preferences import preference_blocks
-from .run_blocks import failure_table, group_table, run_blocks, run_json, subscores_text
+from .run_blocks import error_blocks, failure_table, group_table, run_blocks, run_json, subscores_text
 from .run_details import group_anchor, named_group, run_details
 from .run_rows import RunRow, shipped_rubric
 from .run_summary import (
@@ -38,6 +38,7 @@ from .run_summary import (
     run_steps,
 )
 from .runs import Group, RunReport
+from .span_marks import span_notes
 from .tallies import Scores
 from .translation_summary import MOST_IN_FULL, trust_words
 from .wording import (
@@ -159,6 +160,7 @@ def _attention_note(report: RunReport) -> str:
 def _group_attention(report: RunReport, group: Group, commands: Commands) -> Attention:
     tally, rows = group.tally, group.tally.worst_rows()
     texts, notes = _texts_and_notes(report, rows[0]) if rows else ((), ())
+    spans = span_notes(rows[0].spans) if rows else ()
     find = one_line(rows[0].reason, _LONGEST_WHY) if rows else group_why(group, report)
     again = commands.filled("judge_again", [group.value])
     steps = [Step(text="Fix what the judge names, and judge it again.", command=again)]
@@ -170,6 +172,7 @@ def _group_attention(report: RunReport, group: Group, commands: Commands) -> Att
         find=group.why_unreliable if group.status == "UNRELIABLE" else find or group_why(group, report),
         rule=f"{rule}.",
         texts=texts,
+        spans=spans,
         notes=notes,
         steps=steps,
         count=f"All {counted(tally.rows, report.unit)}",
@@ -185,6 +188,7 @@ def _row_attention(report: RunReport, row: RunRow, place: int) -> Attention:
         find=one_line(row.reason, _LONGEST_WHY) or "No reason given",
         rule=f"Score {row.score:.4g}" if row.score is not None else "",
         texts=texts,
+        spans=span_notes(row.spans),
         notes=notes,
         steps=[Step(text="Read it, and decide whether the judge is right.")],
     )
@@ -194,9 +198,9 @@ def _texts_and_notes(report: RunReport, row: RunRow) -> tuple[list[Text], list[S
     known = report.table.find(row.language) if row.language else None
     texts: list[Text] = []
     if row.source:
-        texts.append(Text(label="Source", pieces=[[cut(row.source)]]))
+        texts.append(Text(label="Source", pieces=marked_source(row.source, row.spans)))
     if row.output is not None:
-        pieces = marked(row.output, ()) if row.output.strip() else []
+        pieces = marked(row.output, (), row.spans) if row.output.strip() else []
         tag, direction = (known.tag, known.direction) if known else ("", "auto")
         texts.append(Text(label="Output", pieces=pieces, tag=tag, direction=direction))
     if row.reference and report.kind != "score":
@@ -337,6 +341,8 @@ def _chart(report: RunReport) -> Chart | None:
 
 
 def _sections(report: RunReport) -> Iterator[tuple[str, str, list[Any]]]:
+    if report.total.errors:
+        yield "errors", "Errors", list(error_blocks(report))
     if report.preferences.count:
         yield "preferences", "Preferences", list(preference_blocks(report.preferences))
     if report.total.scores.count:

@@ -24,12 +24,14 @@ from polyjudge.records.codec import from_json, to_json
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, Provenance, RunOutcome, read_outcome_row
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.sessions import ReviewRow
+from polyjudge.records.spans import ErrorSpan
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.rubrics.prompts import rubric_fingerprint
 from polyjudge.verdicts.items import Status, outcome_status, with_passed
 from polyjudge.verdicts.translation import scores_pass
 
 from .run_kinds import RunKind, kind_of, read_object
+from .span_marks import spans_of
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
@@ -50,6 +52,8 @@ class RunRow(Struct, frozen=True, kw_only=True):
     output: str | None = None
     reference: str = ""
     provenance: Provenance | None = None
+    spans: tuple[ErrorSpan, ...] = ()
+    """The errors that a judge or a person marked."""
     columns: Mapping[str, Any] = {}
     """The columns of the row and of its item."""
 
@@ -111,6 +115,7 @@ class RunRows:
             output=item.candidate if item else text,
             reference=context.get("reference", "") or _text(columns.get("reference")),
             provenance=outcome.provenance,
+            spans=result.spans if result else (),
             columns=columns,
         )
 
@@ -168,7 +173,7 @@ def _scored(row: Row) -> tuple[str, JudgeResult]:
         score = float("nan")
     if not isfinite(score) or own_id in (None, ""):
         raise DataError(f"expected an id and a score, found {str(own_id)[:40]!r} and {str(given)[:40]!r}")
-    return str(own_id), JudgeResult(score, _text(row.get("reason")), model=_text(row.get("model")))
+    return str(own_id), JudgeResult(score, _text(row.get("reason")), model=_text(row.get("model")), spans=spans_of(row))
 
 
 def _score_rows(run: RunRows) -> Iterator[RunRow]:

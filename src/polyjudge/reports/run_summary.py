@@ -1,8 +1,10 @@
 """Say in sentences what a run found: the headline, what to do next, what cannot be concluded, and the provenance."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from polyjudge.records.rubrics import Scale
+from polyjudge.rubrics.penalties import SEVERITIES
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE, Status
 from polyjudge.verdicts.translation import NEEDED_SHARE
@@ -30,10 +32,31 @@ _LONGEST_NAME = 100
 _LONGEST_REASON = 300
 _FEW = 10
 _MOST_COMPARED = 6
+_MOST_NAMED = 3
 
 
 def run_headline(report: RunReport) -> list[Span]:
-    """Return what a run found, in one sentence."""
+    """Return what a run found, in one sentence; and a second one if errors are marked."""
+    return [*_headline(report), *_error_headline(report.total)]
+
+
+def _error_headline(total: Tally) -> list[Span]:
+    """Return how many errors are marked by severity, and the most frequent categories."""
+    if not total.errors:
+        return []
+    by_severity: Counter[str] = Counter()
+    by_category: Counter[str] = Counter()
+    for (category, severity), count in total.errors.items():
+        by_severity[severity] += count
+        by_category[category] += count
+    counts = ", ".join(f"{by_severity[each]:,} {each}" for each in reversed(SEVERITIES) if by_severity[each])
+    named = [(one_line(name, _LONGEST_NAME), count) for name, count in by_category.most_common(_FEW) if name]
+    often = listed([f"{name} ({count:,})" for name, count in named[:_MOST_NAMED]])
+    what: list[Span] = [(" ", ""), (f"{counted(total.errors.total(), 'error')}: {counts}", "strong")]
+    return [*what, (f"; most often {often}." if often else ".", "")]
+
+
+def _headline(report: RunReport) -> list[Span]:
     total = report.total
     if report.is_by_language:
         return headline(report.group_counts, "language", is_calibrated=report.is_calibrated)

@@ -11,6 +11,7 @@ from msgspec.structs import replace as with_fields
 from polyjudge.records.calibration import Interval, JudgeIdentity, identity_of
 from polyjudge.records.outcomes import Provenance
 from polyjudge.records.rubrics import Scale
+from polyjudge.records.spans import ErrorSpan
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE, Status
@@ -136,6 +137,10 @@ class Tally:
     comments: Comments = field(default_factory=Comments)
     """What judges say of rows with a score; not what the checks say."""
     worst: "list[_Ranked]" = field(default_factory=list["_Ranked"])
+    errors: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    """Error spans that count, by category and severity."""
+    uncounted: Counter[str] = field(default_factory=Counter[str])
+    """Error spans that do not count, by the reason."""
     positions: "tuple[array[int], array[int]]" = field(default_factory=lambda: (array("Q"), array("Q")))
     """Where the rows are stored: those that need attention, and the others."""
 
@@ -170,6 +175,8 @@ class Tally:
                 self.comments.add(row.reason)
         for name, value in row.subscores.items():
             self.subscores.setdefault(name, Scores()).add(value)
+        self.errors.update((span.category, span.severity) for span in row.spans if span.counts)
+        self.uncounted.update(_why_uncounted(span) for span in row.spans if not span.counts)
         if row.status in ("FAIL", "CONFLICT") or (row.status is None and row.score is not None):
             ranked = _Ranked(_badness(row), -self.rows, row)
             if len(self.worst) < keep:
@@ -180,6 +187,10 @@ class Tally:
     def worst_rows(self) -> list[RunRow]:
         """Return the worst rows, the worst first."""
         return [ranked.row for ranked in sorted(self.worst, reverse=True)]
+
+
+def _why_uncounted(span: ErrorSpan) -> str:
+    return span.refusal or ("without a place" if span.start is None else span.state)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,7 +7,7 @@ from polyjudge.records.findings import Finding
 
 MARKS = ("_", "&", "~")
 """GTK, Qt and Windows, LibreOffice."""
-_MOST_WORDS = 8
+_MOST_WORDS = 15
 """Longer texts are sentences, whose underscores are parts of names."""
 _PLACES = {
     # A mark that is doubled stands for itself; & also starts an entity, and R&D and AT&T are names.
@@ -49,13 +49,15 @@ def accelerator_findings(text: str, source: str, *, is_usual: bool) -> Iterator[
         return
     places = accelerator_places(text, mark)
     if len(places) > 1:
-        message = f"{len(places)} letters are marked by {mark!r} as shortcuts, and one in the source."
+        message = f"{mark!r} marks {len(places)} letters as shortcuts, and only one in the source."
         yield Finding("accelerator_doubled", "warn", message, places[1], places[1] + 2)
     elif bare := _BARE.search(text) if not places else None:
-        message = f"{mark!r} marks no letter, so that there is no shortcut."
+        message = f"{mark!r} marks no letter, so there is no shortcut."
         yield Finding("accelerator_lost", "warn", message, bare.start(), bare.end())
     elif not places and is_usual:
-        yield Finding("accelerator_lost", "warn", f"The source marks a letter by {mark!r} as a shortcut.")
+        yield Finding(
+            "accelerator_lost", "warn", f"The source marks a shortcut with {mark!r}, and the translation has none."
+        )
 
 
 def _word_at(text: str, place: int) -> str:

@@ -56,7 +56,7 @@ class Changes:
     _gone: dict[Path, list[BaseFile]] = field(default_factory=dict[Path, list[BaseFile]])
 
     def __post_init__(self) -> None:
-        """Refuse a revision that is none before anything is read."""
+        """Refuse an invalid revision before anything is read."""
         refuse_option(self.revision)
 
     def of(self, file: CatalogueFile, now: Catalogue, content: bytes, read: ReadBase) -> Changed:
@@ -140,7 +140,7 @@ def _identity(message: Message) -> Identity:
 
 
 def _by_identity(catalogue: Catalogue) -> dict[Identity, Counter[Message]]:
-    """Return the forms of each message, without what is no change: its line and its comment."""
+    """Return the forms of each message, without line and comment, which may change."""
     found = defaultdict[Identity, Counter[Message]](Counter)
     for message in (*catalogue.messages, *catalogue.missing):
         plain = replace(message, line=0, comment="", syntaxes=(), is_raw=False, max_length=None)

@@ -80,7 +80,7 @@ def length_findings(text: str, max_length: int | None) -> Iterator[Finding]:
     points = len(normalize("NFC", text))
     seen = len(_graphemes().findall(text))
     if seen > max_length:
-        message = f"{seen} characters, and at most {max_length} are allowed."
+        message = f"{seen} characters; at most {max_length} are allowed."
         yield Finding("too_long", "fail", message, min(max_length, len(text)), len(text))
     elif points > max_length:
         message = f"{points} code points of {seen} characters; at most {max_length} are allowed."

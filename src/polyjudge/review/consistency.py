@@ -42,13 +42,13 @@ class Pair(NamedTuple):
 class Consistency:
     """What the messages of one language say, gathered file by file."""
 
-    _by_source: dict[tuple[str, str, str], list[Place]] = field(
-        default_factory=lambda: defaultdict[tuple[str, str, str], list[Place]](list)
+    _by_source: dict[tuple[str, str], list[Place]] = field(
+        default_factory=lambda: defaultdict[tuple[str, str], list[Place]](list)
     )
 
     def add(self, file: str, message: Message, *, is_wanted: bool) -> None:
         """Add a message that has a translation."""
-        key = message.source.strip(), message.context, message.plural
+        key = message.source.strip(), message.plural
         self._by_source[key].append(Place(file, message, is_wanted))
 
     def findings(self) -> Iterator[Pair]:
@@ -61,7 +61,7 @@ class Consistency:
     def _same(self) -> Iterator[Pair]:
         """Find sources that say opposite things and have one translation."""
         by_translation = defaultdict[str, dict[str, Place]](dict)
-        for (source, _, plural), places in self._by_source.items():
+        for (source, plural), places in self._by_source.items():
             if not plural or plural == "other":
                 for place in places:
                     plain = _plain(source, source)
@@ -88,7 +88,7 @@ def _inconsistent(places: Sequence[Place]) -> Iterator[Pair]:
         return
     first = dict(zip(reversed(texts), reversed(places), strict=True))
     usual = max(counted, key=lambda text: (counted[text], texts.index(text) == 0))
-    severity: Severity = "info" if len(places[0].message.source.split()) <= _SHORT else "warn"
+    is_short = len(places[0].message.source.split()) <= _SHORT
     seen = set[str]()
     for text, place in zip(texts, places, strict=True):
         # The usual translation is named only if none of the others is reported.
@@ -99,7 +99,9 @@ def _inconsistent(places: Sequence[Place]) -> Iterator[Pair]:
             continue
         seen.add(text)
         other = first[usual if text != usual else next(each for each in counted if each != usual)]
-        message = f"{_named(other)} translates the same source as {_quoted(other.message.translation)}."
+        # Another context may well need another translation.
+        severity: Severity = "info" if is_short or place.message.context != other.message.context else "warn"
+        message = f"The same source is translated as {_quoted(other.message.translation)} at {_named(other)}."
         yield Pair(place, Finding("inconsistent", severity, message))
 
 
@@ -107,7 +109,9 @@ def _opposites(found: dict[str, Place]) -> Iterator[Pair]:
     for source, place in found.items():
         other = next((each for each in found if place.is_wanted and are_opposite(source, each)), None)
         if other is not None:
-            message = f"The same translation as of {_quoted(found[other].message.source)} ({_named(found[other])})."
+            message = (
+                f"The same translation as that of {_quoted(found[other].message.source)} at {_named(found[other])}."
+            )
             yield Pair(place, Finding("same_translation", "warn", message))
 
 

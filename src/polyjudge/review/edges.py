@@ -15,9 +15,7 @@ def edge_findings(text: str, source: str, *, language: str, format: str) -> Iter
         return
     yield from _line_breaks(text, source, format)
     if text[0] in _SPACES or source[0] in _SPACES:
-        yield from _spaces(
-            text[: len(text) - len(text.lstrip(_SPACES))], source[: _leading(source)], "start", language, 0
-        )
+        yield from _spaces(text[: _leading(text)], source[: _leading(source)], "start", language, 0)
     if text[-1] in _SPACES or source[-1] in _SPACES:
         end = len(text.rstrip(_SPACES))
         yield from _spaces(text[end:], source[len(source.rstrip(_SPACES)) :], "end", language, end)
@@ -42,10 +40,11 @@ def _line_breaks(text: str, source: str, format: str) -> Iterator[Finding]:
 def _spaces(ours: str, theirs: str, where: str, language: str, place: int) -> Iterator[Finding]:
     if bool(ours) == bool(theirs):
         return
-    if theirs and base_of(language) in language_facts().without_spaces:
-        return
     if theirs:
-        yield Finding("space_changed", "warn", f"The source has a space at the {where}, and the translation has none.")
+        # Without spaces between words, it may have been left out on purpose.
+        severity: Severity = "info" if base_of(language) in language_facts().without_spaces else "warn"
+        message = f"The source has a space at the {where}, and the translation has none."
+        yield Finding("space_changed", severity, message)
     else:
         message = f"A space at the {where} that the source does not have."
         yield Finding("space_changed", "info", message, place, place + len(ours))

@@ -1,4 +1,4 @@
-"""The terms of a project, and where translations do without them.
+"""Read the terms of a project, and find those that translations do not use.
 
 A table with the columns `source` and `target`, and optionally `language`, `forbidden`, `case` and `note`; or with
 `source` and one column for each language, named by its tag. Several translations are separated by a bar: `A|B`.

@@ -61,13 +61,12 @@ class Questions:
         model: str,
         table: LanguageTable,
         *,
-        rubric: Rubric | None = None,
         provider: Provider | None = None,
         store: VerdictStore | None = None,
         refresh: bool = False,
     ) -> None:
         self.messages = messages
-        self.rubric = rubric or load_rubric(RUBRIC)
+        self.rubric = load_rubric(RUBRIC)
         self._store = store
         form = GroupForm("messages.txt", ("suggestion",))
         self._judge = GroupedJudge(self.rubric, model, provider=provider, allow_single=True, form=form)
@@ -125,7 +124,7 @@ def with_meaning(
     policy: CheckPolicy,
     table: LanguageTable,
 ) -> Review:
-    """Return a review with what a judge said of its messages, and how far it can be believed."""
+    """Return a review with what a judge said of its messages, and how far the judge can be trusted."""
     judge = questions.name
     trust = trust_in(identity_of_models([judge], questions.rubric))
     answers = questions.answers(outcomes, trust, policy, table)
@@ -145,7 +144,7 @@ def outcomes_by_key(outcomes: Iterable[tuple[Item, RunOutcome]]) -> Iterator[tup
 
 @dataclass(slots=True)
 class Answers:
-    """What a judge said of the messages, by what the project wants of findings."""
+    """What a judge said of the messages, with the severities that the project wants."""
 
     policy: CheckPolicy
     findings: list[ReviewFinding] = field(default_factory=list[ReviewFinding])
@@ -174,7 +173,7 @@ class Answers:
 
 
 def batch_item(asked: MessageToJudge, table: LanguageTable) -> BatchItem:
-    """Return the question about a message; it has nothing that changes with other translations."""
+    """Return the question about a message; it does not depend on other translations."""
     message, known = asked.message, table.find(asked.language)
     context = {
         "language": f"{known.name} ({known.native_name})" if known else asked.language,

@@ -1,4 +1,4 @@
-"""The checks of the messages of a file, by the knowledge of its format: what is wrong, and where."""
+"""Check the messages of a file, with the rules of its format: what is wrong, and where."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -185,7 +185,7 @@ def _state_finding(message: Message) -> Finding | None:
     if message.state == "fuzzy":
         return Finding("needs_review", "info", "Marked as fuzzy: it is not shown until a person confirms it.")
     if message.state == "needs_review":
-        return Finding("needs_review", "info", "Marked as to be reviewed.")
+        return Finding("needs_review", "info", "Marked as needing review.")
     if not message.translation.strip() and message.source.strip():
         return Finding("not_translated", "info", "Not translated.")
     return None

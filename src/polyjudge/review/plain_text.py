@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from polyjudge.text.segments import PLACEHOLDER, TAG
 
-from .accelerators import IN_BRACKETS, accelerator_mark, accelerator_places
+from .accelerators import IN_BRACKETS, accelerator_places
 
 _MARKS = ("%", "{", "$", "<", "&", "\\", "#", "}")
 """Without one of these, a text has nothing to take out but a shortcut."""
@@ -72,11 +72,6 @@ def plain_text(message: str, mark: str = "") -> PlainText:
         return PlainText(text, (), ends)
     kept = [place for place in range(len(text)) if place not in left_out]
     return PlainText("".join(text[place] for place in kept), (*kept, len(text)), ends)
-
-
-def plain_source(source: str) -> str:
-    """Return the words of a source."""
-    return plain_text(source, accelerator_mark(source)).text
 
 
 def _without_protected(text: str) -> str:

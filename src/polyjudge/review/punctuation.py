@@ -134,7 +134,7 @@ def _spanish(text: str, source: str) -> Iterator[Finding]:
     for match in _WORD_BEFORE.finditer(text):
         mark = match[1]
         if _SPANISH[mark] not in text and mark in source:
-            message = f"Spanish opens with {_SPANISH[mark]!r} what it ends with {mark!r}."
+            message = f"In Spanish, what ends with {mark!r} starts with {_SPANISH[mark]!r}."
             yield Finding("language_mark", "warn", message, match.start(1), match.end(1))
             return
 

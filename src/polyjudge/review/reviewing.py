@@ -147,8 +147,6 @@ class Reviewer:
 
     def _note_broken(self, file: CatalogueFile, error: DataError) -> None:
         """Report a file of a folder that cannot be read as a finding; one that was named is an error."""
-        if len(self._options.paths) == 1 and Path(file.path) == self._options.paths[0]:
-            raise error
         if Path(file.path) in self._options.paths:
             raise error
         text = str(error).removeprefix(f"{file.path}:").lstrip(" 0123456789:")

@@ -1,4 +1,4 @@
-"""The findings of the checks of any text, as they count in a message, which is short and keeps names."""
+"""Adapt the findings of the checks of any text to messages, which are short and keep names."""
 
 import re
 from collections.abc import Collection
@@ -26,7 +26,7 @@ _SMALL = re.compile(r"[a-z]{2,}[.,:!?…]*")
 
 
 class Part(NamedTuple):
-    """A message with what is looked at several times."""
+    """A message with what several checks need of it."""
 
     message: Message
     mark: str

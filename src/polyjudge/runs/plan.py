@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from glob import escape
 from itertools import islice
 from pathlib import Path
@@ -179,11 +178,10 @@ def _own_names(judge: object) -> set[str]:
 def _hashes_of(judge: object) -> Callable[[Item], set[str]]:
     """Return the function for the hashes of the prompts by which a judge with a rubric may judge an item."""
     own = getattr(judge, "prompt_hashes", None)
-    return own or partial(_prompt_hashes, PromptRenderer(cast(Rubric, rubric_of(judge))))
-
-
-def _prompt_hashes(renderer: PromptRenderer, item: Item) -> set[str]:
-    return {prompt_sha256(renderer.render(item.candidate, item.context))}
+    if own is not None:
+        return own
+    renderer = PromptRenderer(cast(Rubric, rubric_of(judge)))
+    return lambda item: {prompt_sha256(renderer.render(item.candidate, item.context))}
 
 
 def results_to_keep(

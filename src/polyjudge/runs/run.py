@@ -204,7 +204,8 @@ class Run:
         opened.callback(store.close)
         try:
             stack = self._stack(cache, emit, since=store.started_at)
-            stack = opened.enter_context(self._in_batches(stack, store.started_at))
+            if self._is_batch:
+                stack = opened.enter_context(self._in_batches(stack, store.started_at))
             judge = bound(self.judge, stack)
             known = self._known()
         except ConfigError:
@@ -299,9 +300,6 @@ class Run:
 
     @contextmanager
     def _in_batches(self, stack: ProviderStack, started_at: str) -> Generator[ProviderStack]:
-        if not self._is_batch:
-            yield stack
-            return
         from polyjudge.batches.journal import BatchJournal  # here, because most runs need none of it
         from polyjudge.batches.provider import Batches
 

@@ -8,7 +8,7 @@ from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
 from polyjudge.formats.columns import RowMapper
 from polyjudge.formats.items import ItemsDigest, ItemSource, Problems, SeenIds, Survey
-from polyjudge.formats.row_files import Place, files_of, rows_from
+from polyjudge.formats.row_files import Place, files_of
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Item
 from polyjudge.store.run_folder import Shard
@@ -85,8 +85,8 @@ class _Surveying:
 
     def pieces(self, file: Path, rows: int) -> Iterator[_Piece]:
         piece, end = _Piece(file, START, self._mapper.start_part()), START
-        items_of = self._source.reading(file, self._mapper)
-        for line, row, offset in rows_from(file, START, self._source.table):
+        items_of, marked = self._source.reading(file, self._mapper)
+        for line, row, offset in marked:
             if piece.rows == rows:
                 yield piece
                 piece = _Piece(file, end, self._mapper.start_part())

@@ -53,6 +53,7 @@ class Tally:
 
     def __init__(self, rubric: Rubric | None) -> None:
         self._rubric = rubric
+        self._rule = rubric if rubric is not None and rubric.passing is not None else None
         self._all = _Group()
         self._languages: defaultdict[str, _Group] = defaultdict(_Group)
         self._spreads = RunningMean()
@@ -88,7 +89,7 @@ class Tally:
             self._flipped += len({self._passes(answer) for answer in answers}) > 1
 
     def _passes(self, result: JudgeResult) -> bool | None:
-        return None if self._rubric is None else passes(self._rubric, result)
+        return None if self._rule is None else passes(self._rule, result)
 
     def summary(self, items: int) -> ScoreSummary:
         """Return the summary of the outcomes so far, of so many items."""

@@ -17,6 +17,7 @@ from .resampling import Floats, MeanError, mean_error, scores_of
 MIN_LABELS_FOR_WEIGHT = 6
 """With fewer labels the weight of the judge cannot be estimated, and is one half."""
 
+_DRAWS = 20_000
 Bounds = tuple[float, float]
 """The lowest and the highest score of a scale."""
 
@@ -214,9 +215,6 @@ def rogan_gladen(
     positives: int,
     true_neg: int,
     negatives: int,
-    *,
-    draws: int = 20_000,
-    seed: int = 0,
 ) -> Figure:
     """Estimate the pass rate of people from the judge's pass rate and its error rates on other items.
 
@@ -232,11 +230,11 @@ def rogan_gladen(
     if skill <= 0:
         return Figure(None)
     value = (judge_passes / judged + true_neg / negatives - 1) / skill
-    random = np.random.default_rng(seed)
-    passed = random.beta(judge_passes + 0.5, judged - judge_passes + 0.5, draws)
-    sensitivity = random.beta(true_pos + 0.5, positives - true_pos + 0.5, draws)
-    specificity = random.beta(true_neg + 0.5, negatives - true_neg + 0.5, draws)
+    random = np.random.default_rng(0)
+    passed = random.beta(judge_passes + 0.5, judged - judge_passes + 0.5, _DRAWS)
+    sensitivity = random.beta(true_pos + 0.5, positives - true_pos + 0.5, _DRAWS)
+    specificity = random.beta(true_neg + 0.5, negatives - true_neg + 0.5, _DRAWS)
     skills = sensitivity + specificity - 1
-    rates = np.where(skills > 0, (passed + specificity - 1) / np.where(skills > 0, skills, 1), random.random(draws))
+    rates = np.where(skills > 0, (passed + specificity - 1) / np.where(skills > 0, skills, 1), random.random(_DRAWS))
     low, high = np.quantile(np.clip(rates, 0, 1), [0.025, 0.975])
     return Figure(min(max(value, 0.0), 1.0), float(low), float(high))

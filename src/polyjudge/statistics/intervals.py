@@ -94,7 +94,7 @@ def t_quantile(degrees: int, probability: float = 0.975) -> float:
     low, high = 0.0, 1e6
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (middle, high) if _t_distribution(middle, degrees) < probability else (low, middle)
+        low, high = (middle, high) if 1 - two_sided_p(middle, degrees) / 2 < probability else (low, middle)
     return (low + high) / 2
 
 
@@ -106,11 +106,6 @@ def two_sided_p(t: float, degrees: int) -> float:
 def variance_ratio_p(ratio: float, above: int, below: int) -> float:
     """Return the probability of a larger ratio of two equal variances, by Fisher's F for both degrees of freedom."""
     return _incomplete_beta(below / 2, above / 2, below / (below + above * ratio))
-
-
-def _t_distribution(t: float, degrees: int) -> float:
-    """Return the probability of a value below `t` > 0, by the regularised incomplete beta function."""
-    return 1 - two_sided_p(t, degrees) / 2
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:

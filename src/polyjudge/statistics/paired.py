@@ -25,6 +25,8 @@ MANY_CLUSTERS = 20_000
 """From this number on, intervals are those of the normal distribution; the bootstrap differs by less than its noise."""
 _UPPER = 0.975
 """The share below the upper end of a 95% interval."""
+_POWER = 0.8
+"""The probability with which a detectable difference is detected."""
 Seed = int | Sequence[int]
 Bytes = NDArray[np.uint8]
 
@@ -154,8 +156,8 @@ def sign_flip_p(sums: Floats, *, permutations: int = 10_000, seed: Seed = 0) -> 
     return (reached + 1) / (drawn + 1)
 
 
-def detectable_difference(paired: Clustered, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
-    """Return the smallest true difference that a run with this spread detects with probability `power`.
+def detectable_difference(paired: Clustered, *, alpha: float = 0.05) -> float | None:
+    """Return the smallest true difference that a run with this spread detects with probability 0.8.
 
     None without a spread, or if the sign-flip test cannot reach `alpha` with so few clusters. The sum of two quantiles
     of Student's t approximates the noncentral t distribution, within 2% from 20 clusters on.
@@ -163,13 +165,13 @@ def detectable_difference(paired: Clustered, *, alpha: float = 0.05, power: floa
     clusters, error = len(paired.sums), paired.standard_error
     if not error or math.ldexp(1, 1 - clusters) > alpha:
         return None
-    return errors_needed(clusters - 1, alpha, power) * error
+    return errors_needed(clusters - 1, alpha) * error
 
 
 @lru_cache(maxsize=1024)
-def errors_needed(degrees: int, alpha: float, power: float = 0.8) -> float:
+def errors_needed(degrees: int, alpha: float) -> float:
     """Return the detectable difference in standard errors; cached, because many languages have the same count."""
-    return t_quantile(degrees, 1 - alpha / 2) + t_quantile(degrees, power)
+    return t_quantile(degrees, 1 - alpha / 2) + t_quantile(degrees, _POWER)
 
 
 def _sums(values: Floats, codes: Codes) -> tuple[Floats, Floats]:

@@ -209,17 +209,13 @@ def pair_rates(counts: PairCounts, weights: Weights) -> dict[str, Floats]:
 
 
 def tie_calibrated_accuracy(
-    first: ArrayLike,
-    second: ArrayLike,
-    groups: Sequence[Hashable] | None = None,
-    *,
-    pooled: bool = False,
+    first: ArrayLike, second: ArrayLike, groups: Sequence[Hashable] | None = None
 ) -> tuple[float, float] | None:
     """Return the best pairwise accuracy, and the largest difference of the first rater that counts as a tie.
 
     A pair within a group is correct if both raters tie it, or order it equally (Deutsch et al. 2023, "acc-t"). The
-    accuracy is the mean over groups with a pair, or over all pairs if pooled. Of several equally good differences the
-    smallest is returned. Time and memory grow with the number of pairs; None without pairs.
+    accuracy is the mean over groups with a pair. Of several equally good differences the smallest is returned. Time and
+    memory grow with the number of pairs; None without pairs.
     """
     judge, people = scores_of(first), scores_of(second)
     if len(judge) != len(people):
@@ -230,7 +226,7 @@ def tie_calibrated_accuracy(
         return None
     gaps, orders = judge[left] - judge[right], np.sign(people[left] - people[right])
     sizes = np.bincount(codes[left], minlength=1)
-    shares = np.full(len(left), 1 / len(left)) if pooled else 1 / (sizes[codes[left]] * np.count_nonzero(sizes))
+    shares = 1 / (sizes[codes[left]] * np.count_nonzero(sizes))
     return _best_threshold(gaps, orders, shares)
 
 

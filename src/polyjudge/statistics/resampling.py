@@ -47,13 +47,10 @@ class Resamples:
         rows = max(1, CELLS_AT_ONCE // max(self.count, 1))
         yield np.ones((1, self.count))
         for start in range(0, self.resamples, rows):
-            yield self._block(random, min(rows, self.resamples - start))
-
-    def _block(self, random: np.random.Generator, rows: int) -> Weights:
-        drawn = np.empty((rows, self._drawn))
-        for row in drawn:
-            row[:] = np.bincount(random.integers(0, self._drawn, self._drawn), minlength=self._drawn)
-        return drawn if self._codes is None else drawn[:, self._codes]
+            drawn = np.empty((min(rows, self.resamples - start), self._drawn))
+            for row in drawn:
+                row[:] = np.bincount(random.integers(0, self._drawn, self._drawn), minlength=self._drawn)
+            yield drawn if self._codes is None else drawn[:, self._codes]
 
 
 def codes_of(names: Sequence[Hashable]) -> Codes:

@@ -16,7 +16,8 @@ from polyjudge.files.atomic import sync_to_disk
 from polyjudge.files.json_lines import RowLog, each_json_line
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
-from polyjudge.records.codec import Number, from_json
+from polyjudge.records.codec import Number, from_json, to_json
+from polyjudge.records.spans import ErrorSpan
 
 Where = TypeVar("Where")
 """The type of the place of a row."""
@@ -49,6 +50,8 @@ class Label(Struct, frozen=True, kw_only=True, rename="camel"):
     """ISO 8601 in UTC."""
     seconds: Number | None = None
     """How long the person looked at the item."""
+    spans: tuple[ErrorSpan, ...] | None = None
+    """The errors that the person marked; None if the person was not asked to mark any."""
     weight: Number | None = None
     """The number of items of its language that the item represents."""
 
@@ -158,6 +161,7 @@ def label_row(label: Label) -> dict[str, Any]:
         _TIME_KEY: label.labelled_at,
         "seconds": label.seconds,
         "weight": label.weight,
+        **({} if label.spans is None else {"spans": [to_json(span) for span in label.spans]}),
     }
 
 

@@ -40,7 +40,7 @@ class ApproximateText:
 
     def find(self, key: str) -> Match | None:
         """Return the best place of a key that is similar enough and has the same digits."""
-        most = _most_edits(len(key))
+        most = int((1 - LEAST_SIMILAR) * len(key) / LEAST_SIMILAR + 1e-9)
         if most == 0:
             return None
         starts, needed = self._shifts(key, most)
@@ -96,10 +96,6 @@ class ApproximateText:
         needed = grams.size - _GRAM * most - (grams.size - taken.size)
         hits = [self._order[low[place] : high[place]] - place for place in taken.tolist()]
         return np.sort(np.concatenate(hits)) if hits else np.empty(0, np.int64), needed
-
-
-def _most_edits(length: int) -> int:
-    return int((1 - LEAST_SIMILAR) * length / LEAST_SIMILAR + 1e-9)
 
 
 def _grams(text: str) -> Numbers:

@@ -54,13 +54,11 @@ def difference(expected: str, actual: str) -> Difference:
 
 def graphemes(text: str) -> list[str]:
     """Split a text into grapheme clusters; clusters with very many marks are split."""
-    return [piece for cluster in _grapheme().findall(text) for piece in _cluster_parts(cluster)]
-
-
-def _cluster_parts(cluster: str) -> list[str]:
-    if len(cluster) <= _MAX_CLUSTER:
-        return [cluster]
-    return [cluster[start : start + _MAX_CLUSTER] for start in range(0, len(cluster), _MAX_CLUSTER)]
+    return [
+        cluster[start : start + _MAX_CLUSTER]
+        for cluster in _grapheme().findall(text)
+        for start in range(0, len(cluster), _MAX_CLUSTER)
+    ]
 
 
 def shown(text: str, *, keep_joiners: bool = False) -> str:

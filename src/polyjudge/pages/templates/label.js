@@ -101,6 +101,7 @@ async function show() {
   if (!found || found.id !== current().id) return;
   at("parts").replaceChildren(...found.parts.filter((part) => part.name === "output" || part.total).map((part) => partShown(item.id, part)));
   window.scrollTo(0, 0);
+  if (isMarking()) beginMarking(found);
   state.shown = item.id;
   state.shownAt = performance.now();
 }
@@ -113,6 +114,7 @@ function partShown(id, part) {
   text.dir = part.dir;
   text.dataset.script = part.script;
   text.tabIndex = 0;
+  if (isMarking() && part.name !== "reference") text.dataset.side = part.name;
   text.setAttribute("role", "region");
   text.setAttribute("aria-label", TITLES[part.name]);
   section.append(text);
@@ -128,6 +130,7 @@ function partShown(id, part) {
 }
 
 function addPieces(text, part) {
+  if (text.dataset.side && part.total) addLeaves(text, part.pieces);
   for (const [kind, words] of part.pieces) text.append(kind === "code" ? made("span", words, "code") : document.createTextNode(words));
 }
 
@@ -145,6 +148,7 @@ function moreButton(id, part, text) {
     button.disabled = false;
     if (!more) return;
     addPieces(text, more);
+    drawSpans();
     end = more.end;
     say(end);
     if (end >= more.total) button.remove();
@@ -154,7 +158,8 @@ function moreButton(id, part, text) {
 
 function words(item) {
   const parts = [];
-  if (item.label !== null) parts.push(scale() === "1-5" ? `${item.label} of 5` : item.label);
+  if (item.label !== null) parts.push(scale() === "1-5" ? `${item.label} of 5` : scale() === "esa" ? `${item.label} of 100` : scale() === "mqm" ? `score ${item.label}` : item.label);
+  if (item.spans?.length) parts.push(`${item.spans.length} ${item.spans.length === 1 ? "error" : "errors"}`);
   if (item.passed !== null) parts.push(item.passed ? "good enough" : "not good enough");
   if (item.reason) parts.push(item.reason);
   return parts.join(", ");
@@ -163,7 +168,7 @@ function words(item) {
 function drawLabel() {
   const item = current();
   const label = words(item);
-  const waits = label && !isDone(item) ? "; points are missing" : "";
+  const waits = label && !isDone(item) ? (isMarking() ? "; not done yet" : "; points are missing") : "";
   const note = item.note ? "with a note" : "";
   at("own-label").textContent = [label ? `Your label: ${label}${waits}` : "", note].filter(Boolean).join(" · ");
   const pressed = { c: item.reason === "cannot read this language", s: item.reason === "skipped" };
@@ -185,12 +190,12 @@ async function save(item, label, text) {
   const found = await requestUntilAnswered("label", options, `Not saved (${text})`);
   state.busy = false;
   if (!found) return false;
-  Object.assign(item, { label: found.label, passed: found.passed, reason: found.reason, note: found.note });
+  Object.assign(item, { label: found.label, passed: found.passed, reason: found.reason, note: found.note, spans: found.spans });
   drawFigures(found);
   return true;
 }
 
-const labelOf = (item) => ({ label: item.label, passed: item.passed, reason: item.reason, note: item.note });
+const labelOf = (item) => ({ label: item.label, passed: item.passed, reason: item.reason, note: item.note, spans: item.spans });
 
 async function give(change, moves) {
   const item = current();
@@ -229,7 +234,7 @@ async function undo() {
     at("own-label").textContent = "Nothing to undo on this page. Go back with ← and label again.";
     return;
   }
-  const wasNothing = last.before.label === null && last.before.passed === null && !last.before.reason && !last.before.note;
+  const wasNothing = last.before.label === null && last.before.passed === null && !last.before.reason && !last.before.note && !last.before.spans?.length;
   const label = wasNothing ? { label: null, passed: null, reason: "undone", note: "" } : last.before;
   if (await save(state.items[last.place], label, "undo")) await go(last.place, "Undone.");
   else state.undo.push(last);
@@ -291,12 +296,12 @@ function drawFigures(found) {
   at("agreement").textContent = agreementWords(agreement);
 }
 
-const number = (value) => (scale() === "1-5" ? value.toFixed(2) : `${(100 * value).toFixed(0)}%`);
+const number = (value) => (scale() !== "pass-fail" ? value.toFixed(2) : `${(100 * value).toFixed(0)}%`);
 
 function estimateWords(points, judged, total) {
   if (!points.length) return "The estimate appears after two labels.";
   const [count, mean, low, high] = points[points.length - 1];
-  const what = scale() === "1-5" ? "mean" : "pass rate";
+  const what = scale() !== "pass-fail" ? "mean" : "pass rate";
   const of = judged ? ` of all ${total.toLocaleString("en")} items, estimated with the judge's scores` : "";
   const labels = count === 1 ? "1 labelled item" : `${count} labelled items`;
   if (low === null) return `After ${labels}: ${what} ${number(mean)}${of}. The interval appears after one more.`;
@@ -330,7 +335,7 @@ function chart(points, bounds) {
   svg.setAttribute("aria-label", `The 95% interval after each label: now ${number(last[2])} to ${number(last[3])}`);
   for (const value of [low, (low + high) / 2, high]) {
     svg.append(drawn("line", { x1: left, x2: width - 8, y1: y(value), y2: y(value), class: "axis" }));
-    const shown = scale() === "1-5" ? value : `${100 * value}%`;
+    const shown = scale() !== "pass-fail" ? value : `${100 * value}%`;
     svg.append(drawn("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, shown));
   }
   svg.append(drawn("polygon", { points: [...line(3), ...line(2).reverse()].join(" "), class: "band" }));
@@ -363,6 +368,11 @@ const DEEDS = {
   forth: () => go(state.place + 1),
 };
 if (scale() === "1-5") for (let value = 1; value <= 5; value++) DEEDS[value] = () => points(value);
+if (isMarking()) {
+  delete DEEDS.p;
+  delete DEEDS.f;
+  Object.assign(DEEDS, { m: () => markSelection(false), o: () => markSelection(true), d: finish });
+}
 const WITHOUT_TEXT = ["back", "forth", "u"];
 const KEYS = { ArrowLeft: "back", ArrowRight: "forth" };
 
@@ -377,13 +387,18 @@ async function act(name) {
 }
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea");
+  const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, select");
   if (typing) {
     if (event.target.id === "note" && event.key === "Escape") closeNote();
     if (event.target.id === "note" && event.key === "Enter" && (event.ctrlKey || event.metaKey)) saveNote();
     return;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat || at("help").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || at("help").open) return;
+  if (event.target.leaves && moveCaret(event.target, event)) {
+    event.preventDefault();
+    return;
+  }
+  if (event.repeat) return;
   if (event.key === "?" && !at("work").hidden) at("help").showModal();
   const name = KEYS[event.key] || event.key.toLowerCase();
   if (Object.hasOwn(DEEDS, name) && !at("work").hidden) {

@@ -39,18 +39,30 @@
         continue;
       }
       text.append(make("mark", { class: severity }, piece));
+      if (number === undefined) continue;
       const hidden = make("span", { class: "vh", lang: "en" }, "finding " + number);
       text.append(make("sup", { class: "n " + severity, "data-n": String(number) }, hidden));
     }
     if (!pieces.length) text.append(make("span", { class: "empty", lang: "en" }, "∅ The output is empty"));
     return make("div", {}, make("span", { class: "lab" }, label), text);
   };
+  const spans = (item) => {
+    const list = make("ol", { class: "spans" });
+    for (const [number, style, label, title, ...more] of item.spans) {
+      const words = make("summary", {}, make("bdi", {}, title));
+      const said = more.map((each) => make("p", {}, make("bdi", {}, each)));
+      const about = said.length ? make("details", {}, words, ...said) : make("p", {}, make("bdi", {}, title));
+      list.append(make("li", { class: style }, make("span", { class: "n" }, number ? String(number) : "–"), make("span", { class: "sev" }, label), about));
+    }
+    return list;
+  };
   const findings = (item, about) => {
     const list = make("ol");
+    const before = (item.spans || []).filter(([number]) => number).length;
     for (const [index, number] of item.findings.entries()) {
       const [severity, kind, message, record] = about.findings[number];
       const words = make("p", {}, make("b", {}, kind + ". "), make("bdi", {}, message), record ? " (" + record + ")" : "");
-      list.append(make("li", { class: severity }, make("span", { class: "n" }, String(index + 1)), make("span", { class: "sev" }, severity), words));
+      list.append(make("li", { class: severity }, make("span", { class: "n" }, String(before + index + 1)), make("span", { class: "sev" }, severity), words));
     }
     return list;
   };
@@ -67,6 +79,7 @@
     if ("output" in item) texts.push(passage(about.name ? "Output, " + about.name : "Output", item.output, about.tag, about.direction, ""));
     if (item.reference) texts.push(passage("Reference", item.reference, about.tag, about.direction, " ref"));
     const below = make("div", { class: "fnd" });
+    if (item.spans) below.append(spans(item));
     if (item.findings) below.append(findings(item, about));
     for (const [judge, scores, words] of judges) {
       const said = points.length > 1 ? [scores, words].filter(Boolean).join(". ") : words;
@@ -111,9 +124,10 @@
     button.setAttribute("aria-expanded", String(!shown));
   };
   const words = (data) => {
+    const whole = (text) => (typeof text === "object" ? text.map(([piece]) => piece).join("") : text);
     const said = data.items.map((item) => {
-      const output = typeof item.output === "object" ? item.output.map(([piece]) => piece).join("") : item.output;
-      return [item.title, item.source, output, item.reference].join("\n");
+      const marks = (item.spans || []).map((span) => span.slice(2).join(" "));
+      return [item.title, whole(item.source), whole(item.output), item.reference, ...marks].join("\n");
     });
     const found = [...data.findings, ...data.verdicts].map((each) => each.join(" "));
     return [...data.notes, ...said, ...found].join("\n");
