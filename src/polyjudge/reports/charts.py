@@ -133,9 +133,7 @@ def share_axis() -> Any:
         f'<text x="{_x(value, _SHARES):.1f}" y="30" text-anchor="middle">{value:.0%}</text>'
         for value in axis_ticks(_SHARES)
     )
-    return Markup(
-        "".join([f'<svg class="tr ax" viewBox="0 0 {_WIDTH} 34" aria-hidden="true">', *texts, "</svg>"])
-    )
+    return Markup("".join([f'<svg class="tr ax" viewBox="0 0 {_WIDTH} 34" aria-hidden="true">', *texts, "</svg>"]))
 
 
 def share_dots(name: str, found: Figure) -> Any:

@@ -12,6 +12,7 @@ from polyjudge.statistics.neighbours import FEWEST
 
 from .blocks import BLOCK_FORMATS, Block, Heading, Lines, Table
 from .calibration import language_title
+from .wording import figure_words, listed
 
 SCHEMA_VERSION = 1
 _MOST_PAIRS = 45
@@ -46,15 +47,11 @@ def headline(found: LanguageRanking) -> str:
     others = [system for system in found.systems if system.group not in (None, 1)]
     if len(best) == 1 and others:
         return f"Best: {best[0]}, better than {'all others' if len(others) > 1 else others[0].system}."
-    return f"No single best: {_listed(best)} cannot all be distinguished{_behind(others)}."
+    return f"No single best: {listed(best)} cannot all be distinguished{_behind(others)}."
 
 
 def _behind(others: Sequence[RankedSystem]) -> str:
-    return f"; each is better than {_listed([other.system for other in others])}" if others else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+    return f"; each is better than {listed([other.system for other in others])}" if others else ""
 
 
 def order_of(found: LanguageRanking) -> str:
@@ -146,7 +143,7 @@ def inconclusive(found: LanguageRanking, alpha: float) -> Iterator[str]:
         )
     if any(not system.comparisons for system in found.systems):
         names = [system.system for system in found.systems if not system.comparisons]
-        yield f"Where {_listed(names)} would rank: no comparison has a verdict."
+        yield f"Where {listed(names)} would rank: no comparison has a verdict."
 
 
 def _score_of(pair: SystemPair) -> str:
@@ -213,20 +210,12 @@ def legend(ranking: Ranking) -> Iterator[str]:
 
 def figure_text(figure: Figure) -> str:
     """Return a strength with its interval."""
-    if figure.value is None:
-        return "–"
-    text = f"{figure.value:+.2f}"
-    return text if figure.low is None or figure.high is None else f"{text} [{figure.low:+.2f}, {figure.high:+.2f}]"
+    return figure_words(figure, "+.2f")
 
 
 def percent_text(figure: Figure) -> str:
     """Return a share with its interval."""
-    if figure.value is None:
-        return "–"
-    text = f"{100 * figure.value:.2f}%"
-    if figure.low is None or figure.high is None:
-        return text
-    return f"{text} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
+    return figure_words(figure, ".2f", ".1f", factor=100, unit="%")
 
 
 def ranking_json(ranking: Ranking) -> Iterator[str]:
