@@ -213,7 +213,7 @@ def test_the_criteria_of_a_rubric_are_shown(pairwise, server):
     assert "**grammar**" in server.bodies[0]["messages"][-1]["content"].casefold()
 
 
-def test_without_an_output_the_user_reads_first_that_preferences_are_not_kept(pairwise, server, capsys):
+def test_without_an_output_the_first_message_says_that_preferences_are_not_kept(pairwise, server, capsys):
     assert pairwise() == 0
 
     found = capsys.readouterr()

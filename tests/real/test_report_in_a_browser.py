@@ -262,6 +262,9 @@ def other_pages(tmp_path_factory):
     write_systems(folder / "systems.jsonl")
     systems = ["compare", str(folder / "systems.jsonl"), "--permutations", "1000"]
     assert main([*systems, "--format", "html", "--output", str(folder / "systems.html")]) == 0
+    assert main(["rank", str(examples / "rank.csv"), "--output", str(folder / "rank.html")]) == 0
+    asked = ["rank", str(folder / "systems.jsonl"), "--cluster", "none", "--output", str(folder / "ranks.html")]
+    assert main(asked) == 0
     card = str(root / "docs" / "cards" / "offline.json")
     assert main(["calibrate", "card", card, "--format", "html", "--output", str(folder / "card.html")]) == 0
     judged, labels = str(examples / "judged.jsonl"), str(examples / "labels.csv")
@@ -311,8 +314,19 @@ def test_the_page_of_a_comparison_filters_and_sorts_its_languages(browser, other
         assert page.locator("article.out .t[dir=rtl]").count() > 0
 
 
+def test_the_page_of_a_ranking_shows_the_groups_with_intervals_on_a_line(browser, other_pages):
+    with watched_page(browser) as page:
+        page.goto((other_pages / "rank.html").as_uri())
+
+        assert page.locator("table.rk tr.gr").all_text_contents() == ["Group 1: cannot all be distinguished", "Group 2"]
+        plots = page.locator("table.rk tbody svg[role=img]")
+        assert plots.count() == 3
+        assert "95% interval" in plots.first.get_attribute("aria-label")
+        assert page.locator("#open").text_content() == "What cannot be concluded"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["compare", "systems", "card", "agreement"])
+@pytest.mark.parametrize("name", ["compare", "systems", "rank", "ranks", "card", "agreement"])
 def test_the_other_pages_are_accessible(browser, other_pages, name, scheme):
     place = other_pages / f"{name}.html"
     with watched_page(browser, color_scheme=scheme, viewport={"width": 390, "height": 900}) as page:

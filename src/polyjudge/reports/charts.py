@@ -1,11 +1,12 @@
 """Draw scores as dots, and differences of two runs on a zero line, without scripts and style attributes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10, sqrt
 from typing import Any
 
 from markupsafe import Markup
 
+from polyjudge.records.calibration import Figure
 from polyjudge.records.comparison import Change, Difference
 from polyjudge.records.rubrics import Scale
 
@@ -111,12 +112,45 @@ def difference_dots(name: str, found: Difference, limit: float) -> Any:
         parts.append(f'<rect class="z" x="{left:.1f}" y="0" width="{right - left:.1f}" height="{_HEIGHT}"/>')
     parts += [_line("grid", _x(each, scale)) for each in (-limit, -limit / 2, limit / 2, limit)]
     parts.append(_line("zero", _x(0, scale)))
+    parts += [*_interval(low, high, scale), _change_mark(_x(value, scale), found.verdict)]
+    return Markup("".join([*parts, "</svg>"]))
+
+
+def _interval(low: float | None, high: float | None, scale: Scale) -> Iterator[str]:
+    """Draw an interval as a line with ends, if it is known."""
     if low is not None and high is not None:
         ends = [_x(low, scale), _x(high, scale)]
-        parts.append(f'<path class="l" d="M{ends[0]:.1f} {_MIDDLE}H{ends[1]:.1f}"/>')
-        parts += [f'<path class="l" d="M{end:.1f} {_MIDDLE - 5}V{_MIDDLE + 5}"/>' for end in ends]
-    parts.append(_change_mark(_x(value, scale), found.verdict))
+        yield f'<path class="l" d="M{ends[0]:.1f} {_MIDDLE}H{ends[1]:.1f}"/>'
+        yield from (f'<path class="l" d="M{end:.1f} {_MIDDLE - 5}V{_MIDDLE + 5}"/>' for end in ends)
+
+
+_SHARES = Scale(0, 1)
+
+
+def share_axis() -> Any:
+    """Draw the axis of shares, from 0% to 100%."""
+    texts = (
+        f'<text x="{_x(value, _SHARES):.1f}" y="30" text-anchor="middle">{value:.0%}</text>'
+        for value in axis_ticks(_SHARES)
+    )
+    return Markup("".join([f'<svg class="tr ax" viewBox="0 0 {_WIDTH} 34" aria-hidden="true">', *texts, "</svg>"]))
+
+
+def share_dots(name: str, found: Figure) -> Any:
+    """Draw a share with its interval, and the line of one half."""
+    if found.value is None:
+        return Markup('<span class="xs muted">no comparison</span>')
+    low, high = found.low, found.high
+    interval = f", 95% interval {low:.1%} to {high:.1%}" if low is not None and high is not None else ""
+    label = f"{_plain(name)}: {found.value:.1%}{interval}"
+    parts = [f'<svg class="tr dt" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">']
+    parts += [_line("zero" if each == _HALF else "grid", _x(each, _SHARES)) for each in axis_ticks(_SHARES)]
+    parts += _interval(low, high, _SHARES)
+    parts.append(f'<circle class="p" cx="{_x(found.value, _SHARES):.1f}" cy="{_MIDDLE:.0f}" r="5"/>')
     return Markup("".join([*parts, "</svg>"]))
+
+
+_HALF = 0.5
 
 
 def _change_mark(x: float, verdict: Change) -> str:

@@ -7,7 +7,7 @@ from polyjudge.languages.table import LanguageTable
 from polyjudge.records.comparison import Change, Comparison, Difference, LanguageChange
 
 from .calibration import language_title
-from .wording import Span, counted, listed, units
+from .wording import Span, counted, figure_words, listed, units
 
 CHANGE_WORDS: dict[Change, str] = {
     "worse": "WORSE",
@@ -190,11 +190,5 @@ def digits_of(comparison: Comparison) -> int:
 
 def difference_text(found: Difference, digits: int, *, percent: bool = False) -> str:
     """Return a difference with its interval; a difference of shares is in percentage points."""
-    figure, form = found.difference, f"+.{digits}f"
     factor, unit = (100, " points") if percent else (1, "")
-    if figure.value is None:
-        return "–"
-    text = f"{factor * figure.value:{form}}{unit}"
-    if figure.low is None or figure.high is None:
-        return text
-    return f"{text} [{factor * figure.low:{form}}, {factor * figure.high:{form}}]"
+    return figure_words(found.difference, f"+.{digits}f", factor=factor, unit=unit)

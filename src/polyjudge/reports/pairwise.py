@@ -19,6 +19,7 @@ from polyjudge.statistics.intervals import RunningMean, wilson_interval
 from .blocks import BLOCK_FORMATS, Block, Heading, Lines
 from .ranking import ranking_of
 from .ranking_report import ranking_blocks
+from .wording import figure_words
 
 SCHEMA_VERSION = 1
 _TIE = 0.5
@@ -126,8 +127,7 @@ def _judge_lines(summary: PairwiseSummary) -> Iterator[str]:
 
 
 def _percent(figure: Figure) -> str:
-    value, low, high = (100 * (each or 0.0) for each in (figure.value, figure.low, figure.high))
-    return f"{value:.1f}% [{low:.1f}, {high:.1f}]"
+    return figure_words(figure, ".1f", factor=100, unit="%")
 
 
 def pairwise_report(summary: PairwiseSummary, form: str, table: LanguageTable) -> Iterator[str]:

@@ -12,6 +12,7 @@ from polyjudge.statistics.neighbours import FEWEST
 
 from .blocks import BLOCK_FORMATS, Block, Heading, Lines, Table
 from .calibration import language_title
+from .wording import figure_words, listed
 
 SCHEMA_VERSION = 1
 _MOST_PAIRS = 45
@@ -25,17 +26,17 @@ def ranking_blocks(ranking: Ranking, table: LanguageTable) -> Iterator[Block]:
     overall = ranking.overall
     yield Heading(1, f"Ranking of {len(overall.systems)} systems")
     yield Lines((headline(overall), *_counts(overall), *ranking.notes))
-    yield _systems(overall)
-    open_questions = tuple(_inconclusive(overall, ranking.options.alpha))
+    yield systems_table(overall)
+    open_questions = tuple(inconclusive(overall, ranking.options.alpha))
     if open_questions:
         yield Heading(2, "What cannot be concluded")
         yield Lines(open_questions)
     if ranking.languages:
         yield Heading(2, "By language")
-        yield _languages(ranking.languages, overall, table)
+        yield languages_table(ranking.languages, overall, table)
     yield Heading(2, "Pairs")
-    yield from _pairs(overall)
-    yield Lines(tuple(_legend(ranking)))
+    yield from pairs_blocks(overall)
+    yield Lines(tuple(legend(ranking)))
 
 
 def headline(found: LanguageRanking) -> str:
@@ -46,12 +47,8 @@ def headline(found: LanguageRanking) -> str:
     others = [system for system in found.systems if system.group not in (None, 1)]
     if len(best) == 1 and others:
         return f"Best: {best[0]}, better than {'all others' if len(others) > 1 else others[0].system}."
-    behind = f"; each is better than {_listed([other.system for other in others])}" if others else ""
-    return f"No single best: {_listed(best)} cannot all be distinguished{behind}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+    behind = f"; each is better than {listed([other.system for other in others])}" if others else ""
+    return f"No single best: {listed(best)} cannot all be distinguished{behind}."
 
 
 def order_of(found: LanguageRanking) -> str:
@@ -71,22 +68,24 @@ def _counts(found: LanguageRanking) -> Iterator[str]:
     ties = sum(pair.ties for pair in found.pairs)
     share = f", {ties:,} ties" if ties else ""
     yield f"Order: {order_of(found)}."
-    yield f"Data: {found.comparisons:,} comparisons in {_clusters(found.clusters)}{share}."
+    yield f"Data: {found.comparisons:,} comparisons in {clusters_text(found.clusters)}{share}."
 
 
-def _clusters(count: int) -> str:
+def clusters_text(count: int) -> str:
+    """Return a number of clusters in words."""
     return f"{count:,} {'cluster' if count == 1 else 'clusters'} (documents, or single items)"
 
 
-def _systems(found: LanguageRanking) -> Table:
+def systems_table(found: LanguageRanking) -> Table:
+    """Return the systems with all their figures."""
     rows = tuple(
         (
-            _rank(system),
+            rank_text(system),
             str(system.group or "–"),
             system.system,
             *(str(system.part),) * _has_parts(found),
-            _figure(system.strength),
-            _percent(system.win_rate),
+            figure_text(system.strength),
+            percent_text(system.win_rate),
             "–" if system.standard_error is None else f"{100 * system.standard_error:.2f}",
             f"{system.comparisons:,}",
             f"{system.wins:,}",
@@ -106,18 +105,19 @@ def _has_parts(found: LanguageRanking) -> bool:
     return any(system.part > 1 for system in found.systems)
 
 
-def _rank(system: RankedSystem) -> str:
+def rank_text(system: RankedSystem) -> str:
+    """Return the rank, or the ranks that the comparisons allow."""
     if system.best_rank is None:
         return "–"
     best, worst = system.best_rank, system.worst_rank
     return str(best) if best == worst else f"{best}–{worst}"
 
 
-def _inconclusive(found: LanguageRanking, alpha: float) -> Iterator[str]:
+def inconclusive(found: LanguageRanking, alpha: float) -> Iterator[str]:
     """Yield what the comparisons do not show, and why."""
     if found.clusters < found.clusters_needed:
         yield (
-            f"Too few items: {_clusters(found.clusters)}; below {found.clusters_needed} no two systems can be "
+            f"Too few items: {clusters_text(found.clusters)}; below {found.clusters_needed} no two systems can be "
             f"distinguished with at most {alpha:.0%} false alarms."
         )
     open_pairs = [pair for pair in found.pairs if pair.verdict == "not distinguished"]
@@ -140,7 +140,7 @@ def _inconclusive(found: LanguageRanking, alpha: float) -> Iterator[str]:
         )
     if any(not system.comparisons for system in found.systems):
         names = [system.system for system in found.systems if not system.comparisons]
-        yield f"Where {_listed(names)} would rank: no comparison has a verdict."
+        yield f"Where {listed(names)} would rank: no comparison has a verdict."
 
 
 def _score_of(pair: SystemPair) -> str:
@@ -156,19 +156,21 @@ def _needed(pair: SystemPair) -> str:
     return f"; if the difference is as seen, about {round(pair.clusters_needed, -max(digits, 0)):,} items would show it"
 
 
-def _languages(found: Sequence[LanguageRanking], overall: LanguageRanking, table: LanguageTable) -> Table:
+def languages_table(found: Sequence[LanguageRanking], overall: LanguageRanking, table: LanguageTable) -> Table:
+    """Return the order and the win rates by language."""
     names = [system.system for system in overall.systems][:_MOST_COLUMNS]
     rows: list[tuple[str, ...]] = []
     for each in found:
         rates = {system.system: system.win_rate for system in each.systems}
-        shown = [_percent(rates.get(name, Figure())) for name in names]
+        shown = [percent_text(rates.get(name, Figure())) for name in names]
         few = " (too few items)" if each.clusters < each.clusters_needed else ""
         rows.append((language_title(each.language, table), f"{order_of(each)}{few}", *shown, f"{each.clusters:,}"))
     header = ("Language", "Order", *(f"Win rate {name}" for name in names), "Items")
     return Table(header, tuple(rows), tuple(range(2, len(header))))
 
 
-def _pairs(found: LanguageRanking) -> Iterator[Block]:
+def pairs_blocks(found: LanguageRanking) -> Iterator[Block]:
+    """Yield the pairs of systems with their results."""
     rows = tuple(
         (
             pair.first,
@@ -184,7 +186,8 @@ def _pairs(found: LanguageRanking) -> Iterator[Block]:
         yield Lines((f"And {len(found.pairs) - _MOST_PAIRS} more pairs; the format json has all of them.",))
 
 
-def _legend(ranking: Ranking) -> Iterator[str]:
+def legend(ranking: Ranking) -> Iterator[str]:
+    """Yield how the figures are to be read."""
     alpha = ranking.options.alpha
     yield (
         "Each system is better than all of the groups after it. The chance that any two equal systems are "
@@ -202,20 +205,14 @@ def _legend(ranking: Ranking) -> Iterator[str]:
         )
 
 
-def _figure(figure: Figure) -> str:
-    if figure.value is None:
-        return "–"
-    text = f"{figure.value:+.2f}"
-    return text if figure.low is None or figure.high is None else f"{text} [{figure.low:+.2f}, {figure.high:+.2f}]"
+def figure_text(figure: Figure) -> str:
+    """Return a strength with its interval."""
+    return figure_words(figure, "+.2f")
 
 
-def _percent(figure: Figure) -> str:
-    if figure.value is None:
-        return "–"
-    text = f"{100 * figure.value:.2f}%"
-    if figure.low is None or figure.high is None:
-        return text
-    return f"{text} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
+def percent_text(figure: Figure) -> str:
+    """Return a share with its interval."""
+    return figure_words(figure, ".2f", ".1f", factor=100, unit="%")
 
 
 def ranking_json(ranking: Ranking) -> Iterator[str]:
@@ -227,8 +224,16 @@ def _rendered(form: Callable[[Iterable[Block]], Iterator[str]]) -> "RankingForma
     return lambda ranking, table: form(ranking_blocks(ranking, table))
 
 
+def _page(ranking: Ranking, table: LanguageTable) -> Iterator[str]:
+    """Render a ranking as a page of its own."""
+    from .ranking_page import ranking_page  # imported late: templates are slow to load
+
+    yield from ranking_page(ranking, table)
+
+
 RankingFormat = Callable[[Ranking, LanguageTable], Iterator[str]]
 RANKING_FORMATS: dict[str, RankingFormat] = {
     **{name: _rendered(form) for name, form in BLOCK_FORMATS.items()},
+    "html": _page,
     "json": lambda ranking, _: ranking_json(ranking),
 }

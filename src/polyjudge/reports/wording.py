@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from polyjudge.records.calibration import Interval
+from polyjudge.records.calibration import Figure, Interval
 from polyjudge.verdicts.items import Status
 from polyjudge.verdicts.translation import NEEDED_SHARE, is_enough
 
@@ -123,6 +123,16 @@ def percent_range(interval: Interval | None) -> str:
 def number_range(interval: Interval | None, digits: int = 2) -> str:
     """Return a 95% interval of a mean as text; empty without one."""
     return "" if interval is None else f"[{interval.low:.{digits}f} to {interval.high:.{digits}f}]"
+
+
+def figure_words(figure: Figure, value: str, ends: str = "", *, factor: float = 1, unit: str = "") -> str:
+    """Return a figure with its interval in brackets, each in a format such as `+.2f`; a dash if it is not known."""
+    if figure.value is None:
+        return "–"
+    text = f"{factor * figure.value:{value}}{unit}"
+    if figure.low is None or figure.high is None:
+        return text
+    return f"{text} [{factor * figure.low:{ends or value}}, {factor * figure.high:{ends or value}}]"
 
 
 def human_time(text: str) -> str:
