@@ -145,10 +145,11 @@ class Labelling:
 
     def _label(self, annotator: str, item_id: str) -> dict[str, Any]:
         label = self._labels.get((annotator, item_id))
+        spans = {"spans": as_rows(label.spans or () if label else ())} if self.task.scale in SPAN_SCALES else {}
         if label is None:
-            return {"label": None, "passed": None, "reason": "", "note": "", "spans": []}
+            return {"label": None, "passed": None, "reason": "", "note": "", **spans}
         said = {"label": label.label, "passed": label.passed, "reason": label.reason, "note": label.note}
-        return {**said, "spans": as_rows(label.spans or ())}
+        return {**said, **spans}
 
     def _language(self, tag: str) -> dict[str, str]:
         found = self.task.table.find(tag)
