@@ -32,6 +32,7 @@ from polyjudge.records.ranking import LanguageRanking, PairwiseSummary, RankedSy
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.records.sessions import ReviewRow
+from polyjudge.records.spans import SpanSeverity
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
 from polyjudge.records.vocabulary import Judgement, WordRecord
 from polyjudge.reports.run_kinds import RunKind
@@ -48,6 +49,7 @@ FOLDER = Path(__file__).parent.parent / "src" / "polyjudge" / "records" / "schem
 NULL = {"type": ["object", "null"]}
 VERSION = {"schemaVersion": {"const": 1}}
 COUNT, SHARE, POINTS = {"minimum": 0}, {"minimum": 0, "maximum": 1}, {"minimum": 1, "maximum": 5}
+LABEL_POINTS = {"minimum": -25, "maximum": 100}
 PERCENT, CHANCE = {"minimum": 0, "maximum": 100}, {"exclusiveMinimum": 0, "maximum": 1}
 SHA256, SHORT_HASH = {"pattern": "^[0-9a-f]{64}$"}, {"pattern": "^[0-9a-f]{16}$"}
 VERDICTS = [*get_args(Reliability), "sensitive", "insensitive"]
@@ -307,7 +309,7 @@ def label() -> dict[str, Any]:
     title = "One row of a labels file of `polyjudge label`: what one person said of one item; the newest row counts"
     file = File(title, {})
     body = file.row(Label)
-    points = {"anyOf": [{"type": "number", **POINTS}, {"enum": ["pass", "fail"]}, {"type": "null"}]}
+    points = {"anyOf": [{"type": "number", **LABEL_POINTS}, {"enum": ["pass", "fail"]}, {"type": "null"}]}
     reasons = [None if reason == "" else reason for reason in body["properties"]["reason"]["enum"]]
     for key, limits in {
         "id": {"minLength": 1},
@@ -317,7 +319,11 @@ def label() -> dict[str, Any]:
         "reason": {"enum": reasons},
     }.items():
         body["properties"][key] |= limits
-    body["properties"]["label"] = points | {"description": body["properties"]["label"]["description"]}
+    said = body["properties"]["label"]["description"]
+    with_errors = "With marked errors: minus their penalties, or 0 to 100."
+    body["properties"]["label"] = points | {"description": f"{said} {with_errors}"}
+    absent = {"description": "The errors that the person marked; absent if the person was not asked to mark any."}
+    body["properties"]["spans"] = body["properties"]["spans"]["anyOf"][0] | absent
     body["required"] = ["schemaVersion", "id", "label", "passed", "reason", "note", "annotator", "labelledAt"]
     without = {
         "if": {"properties": {"reason": {"type": "string"}}},
@@ -399,6 +405,7 @@ def run_report() -> dict[str, Any]:
     mean = {"type": ["number", "null"]}
     statuses = {**counts, "description": "Rows by status; SCORED has a score that neither passes nor fails."}
     subscores = {"type": "object", "additionalProperties": object_of({"mean": mean, "scores": WHOLE})}
+    error = object_of({"category": TEXT, "severity": {"enum": list(get_args(SpanSeverity))}, "count": WHOLE})
     figures = {
         **dict.fromkeys(("rows", "decided", "passing", "scores"), WHOLE),
         "statuses": statuses,
@@ -407,6 +414,8 @@ def run_report() -> dict[str, Any]:
         "meanInterval": interval,
         "subscores": subscores,
         "failures": {**counts, "description": "Rows without a verdict, by kind."},
+        "errors": {"type": "array", "items": error, "description": "Error spans that count, by category and severity."},
+        "errorsNotCounted": {**counts, "description": "Error spans that do not count, by the reason."},
     }
     texts = {"type": "array", "items": TEXT}
     status = {"enum": [*get_args(Status), None]}

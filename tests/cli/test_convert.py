@@ -171,6 +171,8 @@ def test_systems_that_several_people_rated_are_compared_by_the_mean_with_a_note(
 def test_systems_in_one_file_of_segment_scores_are_compared_by_segment(in_folder: Path, capsys) -> None:
     lines = [f"{system}\t{place + bonus}\n" for system, bonus in (("a", 0), ("b", 1)) for place in range(20)]
     Path("en-de.mqm.seg.score").write_text("".join(lines), encoding="utf-8")
+    assert main(["compare", "en-de.mqm.seg.score", "--systems", "a,b"]) == 0
+    assert "48 items are needed (6 if their documents are named" in capsys.readouterr().out
     assert main(["compare", "en-de.mqm.seg.score", "--systems", "a,b", "--cluster", "none"]) == 0
     assert "B is better, by 1.00" in capsys.readouterr().out.replace("+", "")
 

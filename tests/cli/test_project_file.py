@@ -14,7 +14,7 @@ from polyjudge.folder_trust import trust
 
 NEED_TRUST = {
     *("command", "version-command", "env", "set", "engine", "workers", "cache", "local-cache", "card", "price"),
-    *("host", "force", "yes", "update"),
+    *("host", "force", "yes", "update", "write-accepted"),
 }
 PATHS = ("FILE", "DIR", "PATH")
 

@@ -63,7 +63,7 @@ def test_a_failure_has_its_kind_and_no_score_and_the_reply_of_the_judge_is_not_t
 def test_only_identifiers_of_spans_are_taken_for_such(tmp_path):
     row = outcome_row("a", JudgeResult(1, ""))
     span = {"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": "b7ad6b7169203331"}
-    good, bad = events(tmp_path / "run.jsonl", [{**row, **span}, {**row, **span, "spanId": "seven"}])
+    good, bad = events(tmp_path / "run.jsonl", [{**row, **span}, {**row, **span, "id": "b", "spanId": "seven"}])
     assert (good.trace_id, good.span_id) == tuple(span.values())
     assert (bad.trace_id, bad.span_id) == ("", "")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from polyjudge.calibration.matching import Matched, name_systems
-from polyjudge.errors import ConfigError, DataError, UnknownNameError
+from polyjudge.errors import ConfigError, DataError, UnknownNameError, suggestion
 from polyjudge.formats.ratings import LARGEST, RatingColumns, Ratings, label_column, read_ratings
 from polyjudge.formats.row_files import column_map, spooled
 from polyjudge.formats.tools import tool_format_of
@@ -163,11 +163,14 @@ def left_out_of(options: argparse.Namespace) -> list[str]:
 
 
 def _check_left_out(options: argparse.Namespace, *sides: Ratings) -> None:
-    """Raise UnknownNameError for a system that no row has."""
-    known = {name for side in sides for name in side.systems}
-    for name in left_out_of(options):
-        if name not in known and name.rpartition("/")[2] not in known:
-            raise UnknownNameError("system in --leave-out", harmless(name), map(harmless, known))
+    """Raise UnknownNameError if no row has any of the systems to leave out; warn if only some are unknown."""
+    known = {harmless(name) for side in sides for name in side.systems}
+    given = left_out_of(options)
+    unknown = [name for name in map(harmless, given) if not known & {name, name.rpartition("/")[2]}]
+    if unknown and len(unknown) == len(given):
+        raise UnknownNameError("system in --leave-out", unknown[0], known)
+    for name in unknown:
+        print_warning(f"--leave-out {name}: no row has that system.{suggestion(name, known)}")
 
 
 def check_labels(labels: Ratings, paths: Sequence[Path]) -> None:

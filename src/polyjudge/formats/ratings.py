@@ -24,6 +24,7 @@ from .metrics_files import SCORE_FILES, pair_of, system_scores
 from .rating_values import PREFERENCES, WORDS, number_of
 from .row_files import column_map, first_row_of, named_rows_of
 from .row_filters import RowFilter
+from .tools import tool_format_of
 from .translation_scores import TranslationScores
 
 LARGEST = 1e12
@@ -189,7 +190,7 @@ def _why_none(columns: RatingColumns, names: Sequence[str], parts: Sequence[str]
 
 def has_translation_scores(path: Path, table: TableOptions) -> bool:
     """Say whether a JSON file has scores by language, and not rows with an id."""
-    if path.suffix.lower() != ".json" or table.columns:
+    if path.suffix.lower() != ".json" or table.columns or tool_format_of(path) is not None:
         return False
     first = first_row_of(path, table)
     return "id" not in first or not {"languageName", "languageCode", "scriptScore"}.isdisjoint(first)

@@ -12,7 +12,7 @@ from polyjudge.statistics.neighbours import FEWEST
 
 from .blocks import BLOCK_FORMATS, Block, Heading, Lines, Table
 from .calibration import language_title
-from .wording import figure_words, listed
+from .wording import counted, figure_words, listed
 
 SCHEMA_VERSION = 1
 _MOST_PAIRS = 45
@@ -66,7 +66,7 @@ def order_of(found: LanguageRanking) -> str:
 
 def _counts(found: LanguageRanking) -> Iterator[str]:
     ties = sum(pair.ties for pair in found.pairs)
-    share = f", {ties:,} ties" if ties else ""
+    share = f", {counted(ties, 'tie')}" if ties else ""
     yield f"Order: {order_of(found)}."
     yield f"Data: {found.comparisons:,} comparisons in {clusters_text(found.clusters)}{share}."
 
