@@ -127,6 +127,10 @@ def headline(review: Review) -> list[Span]:
     to_see = [each for each in review.findings if each.severity != "info"]
     if to_see:
         look = f"{counted(len(to_see), 'finding')} in {_languages_of(to_see, review)}"
+        severe = sum(each.severity == "fail" for each in to_see)
+        if severe:  # which the caller chose not to count
+            more = f"; {severe:,} of severity FAIL {'does' if severe == 1 else 'do'} not count here."
+            return [("A person should look at ", ""), (look, "open"), (more, "")]
         return [("Nothing fails, but a person should look at ", ""), (look, "open"), (".", "")]
     return _nothing_found(review, total)
 
