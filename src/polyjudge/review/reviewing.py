@@ -150,7 +150,7 @@ class Reviewer:
         if Path(file.path) in self._options.paths:
             raise error
         text = str(error).removeprefix(f"{file.path}:").lstrip(" 0123456789:")
-        finding = Finding("file_broken", "fail", f"The file {text.removesuffix('.')}.")
+        finding = Finding("file_broken", "fail", f"The file {text}{'' if text.endswith(('.', '?')) else '.'}")
         wanted = self._options.policy.wanted(finding)
         if wanted is not None:
             self._counts_of(file.language or "und").files += 1
