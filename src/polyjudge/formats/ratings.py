@@ -181,11 +181,11 @@ def _of_rows(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rat
 
 def _why_none(columns: RatingColumns, names: Sequence[str], parts: Sequence[str]) -> str:
     """Say that no row has a rating, which columns there are, and what to do."""
-    if parts:
+    if parts and not columns.value:
         return f"{_no_column(columns)}. The scores are in {one_line(', '.join(parts), _LONGEST)}. Name one of them"
     is_unjudged = columns.option == "score" and not columns.value and "candidate" in names
     advice = "Judge the texts first, or name the column." if is_unjudged else "Name the column."
-    return f"{_no_column(columns)}. Found: {', '.join(names)}. {advice}"
+    return f"{_no_column(columns)}. Found: {', '.join([*names, *parts])}. {advice}"
 
 
 def has_translation_scores(path: Path, table: TableOptions) -> bool:
