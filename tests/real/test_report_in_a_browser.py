@@ -282,6 +282,7 @@ def write_systems(path: Path) -> None:
             "id": f"{tag}-{number}",
             "language": tag,
             "system": system,
+            "document": f"d{number}",
             "source": f"Hello world {number}",
             "candidate": f"{text} {number}{'!' if system == 'new' else ''}",
             "score": 3 + number % 3 / 2 + (shift.get(tag, (number % 2 - 0.5) / 2) if system == "new" else 0),

@@ -181,11 +181,11 @@ def _of_rows(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rat
 
 def _why_none(columns: RatingColumns, names: Sequence[str], parts: Sequence[str]) -> str:
     """Say that no row has a rating, which columns there are, and what to do."""
-    if parts:
+    if parts and not columns.value:
         return f"{_no_column(columns)}. The scores are in {one_line(', '.join(parts), _LONGEST)}. Name one of them"
     is_unjudged = columns.option == "score" and not columns.value and "candidate" in names
     advice = "Judge the texts first, or name the column." if is_unjudged else "Name the column."
-    return f"{_no_column(columns)}. Found: {', '.join(names)}. {advice}"
+    return f"{_no_column(columns)}. Found: {', '.join([*names, *parts])}. {advice}"
 
 
 def has_translation_scores(path: Path, table: TableOptions) -> bool:
@@ -202,7 +202,7 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         return "'id' is missing"
     system, other = _systems(row)
     notes.systems.add(system)
-    if columns.excludes(str(row.get("language") or ""), system):
+    if (columns.leave_out or columns.system) and columns.excludes(str(row.get("language") or ""), system):
         return ""
     found = _given(row, columns)
     given = _value(row, columns, found)
@@ -235,6 +235,8 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
 
 def _systems(row: Mapping[str, Any]) -> tuple[str, str]:
     """Return the system that wrote the text, and for a pair the other one."""
+    if "system" not in row and "otherSystem" not in row and "otherCandidate" not in row:
+        return "", ""
     system, other = _text(row.get("system")), _text(row.get("otherSystem"))
     if other or "otherCandidate" in row:
         return system or "first", other or "second"
@@ -280,8 +282,10 @@ def _text(value: object) -> str:
 
 
 def _cluster(row: Mapping[str, Any], columns: RatingColumns) -> str:
-    names = (columns.cluster,) if columns.cluster else CLUSTER_COLUMNS
-    return next((str(row[name]) for name in names if row.get(name) not in (None, "")), "")
+    for name in (columns.cluster,) if columns.cluster else CLUSTER_COLUMNS:
+        if name in row and row[name] not in (None, ""):
+            return str(row[name])
+    return ""
 
 
 def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) -> float | str | None:
@@ -298,8 +302,10 @@ def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) 
 
 def _given(row: Mapping[str, Any], columns: RatingColumns) -> list[object]:
     """Return the values of the columns of the rating that the row has."""
-    given = [cell(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
-    return [each for each in given if each is not MISSING]
+    if not columns.value:
+        return [row[name] for name in _NAMES if name in row]
+    given = cell(row, columns.value)
+    return [] if given is MISSING else [given]
 
 
 def _no_column(columns: RatingColumns) -> _NoColumn:
@@ -312,10 +318,10 @@ _JUDGE_FIELDS = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswe
 def _name_judge(row: Mapping[str, Any], notes: Ratings) -> None:
     """Add the judge of a row, if the row names it."""
     given = row.get("provenance")
-    if not isinstance(given, Mapping) or given == notes.last_judge:
+    if not isinstance(given, dict) or given == notes.last_judge:
         return
-    notes.last_judge = cast(Mapping[str, object], given)
-    fields = {name: value for name in _JUDGE_FIELDS if (value := cast(Mapping[str, Any], given).get(name))}
+    notes.last_judge = cast(dict[str, object], given)
+    fields = {name: value for name in _JUDGE_FIELDS if (value := notes.last_judge.get(name))}
     identity = tuple(map(repr, fields.values()))
     if identity in notes.named:
         return

@@ -161,24 +161,19 @@ def _outcome_rows(run: RunRows) -> Iterator[RunRow]:
         except DataError as error:
             run.note(f"{place}: {error}")
             continue
-        if seen.count(_row_number(item_id, outcome, row)) > 1:
+        if seen.count(_row_number(row)) > 1:
             run.note(f"{place}: the row of {item_id[:40]!r} is there twice; it counts once")
             continue
         found = texts.find(item_id) if texts else None
         yield run.row_of(item_id, outcome, {**(found[0] if found else {}), **row}, found[1] if found else None)
 
 
-_DISTINGUISH = ("language", "system", "otherSystem", "annotator", "candidate")
+def _row_number(row: Row) -> int:
+    """Return a number that rows share whose texts, numbers and booleans are equal."""
+    return hash(tuple(value for value in row.values() if type(value) in _PLAIN)) & _NUMBERS
 
 
-def _row_number(item_id: str, outcome: RunOutcome, row: Row) -> int:
-    """Return a number that equal rows share."""
-    names = tuple(str(row.get(name)) for name in _DISTINGUISH)
-    said = outcome.text if isinstance(outcome, Generated) else outcome.reason
-    score = outcome.score if isinstance(outcome, JudgeResult) else None
-    return hash((item_id, names, score, said, str(outcome.provenance and outcome.provenance.model))) & _NUMBERS
-
-
+_PLAIN = (str, int, float, bool)
 _NUMBERS = 2**64 - 1
 
 
