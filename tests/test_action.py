@@ -97,7 +97,7 @@ def github():
     def start(*comments, status=0):
         server = GitHub(comments, status)
         servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         return server
 
     yield start
@@ -219,6 +219,7 @@ def test_every_input_is_used_and_every_used_input_is_declared():
     assert set(re.findall(r"\binputs\.([\w-]+)", text)) == set(ACTION["inputs"])
 
 
+@pytest.mark.slow
 def test_a_second_run_updates_the_comment_of_the_first_and_hostile_names_stay_names(runner):
     runner.git("checkout", "--quiet", "-b", "$(touch${IFS}injected)")
     folder = runner.work / f"a b {HOSTILE.replace('/', '')}"
