@@ -70,6 +70,7 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
         "comparison",
         "judgement",
         "label",
+        "localisation-review",
         "outcome",
         "pairwise",
         "ranking",
