@@ -44,7 +44,7 @@ def test_a_table_of_texts_that_no_one_has_judged_is_to_be_judged_first(capsys):
         "polyjudge: answers.csv: no column 'score' or 'label'. Found: id, candidate, language, source. "
         "Judge the texts first, or name the column (--score).\n"
     )
-    assert "Name one of them (--score)" in error_of(
+    assert "Name the column (--score)" in error_of(
         capsys, "compare", "scores.jsonl", "answers.csv", "--score", "points"
     )
 
