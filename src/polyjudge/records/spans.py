@@ -13,7 +13,7 @@ SpanState = Literal["proposed", "located", "confirmed", "rejected"]
 """Proposed by a judge; located in its text; confirmed by a check, a second judge or a person; rejected by one."""
 LocateMethod = Literal["", "exact", "normalised", "fuzzy", "given"]
 """How a quote was found in the text; `given` if the annotator gave its place."""
-Refusal = Literal["", "empty", "not in the text", "ambiguous", "in the other text", "not a span", "too many"]
+Refusal = Literal["", "empty", "not in the text", "ambiguous", "in the other text"]
 """Why a proposed span has no place."""
 
 
