@@ -67,7 +67,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "--judge openai/gpt-5-mini --budget 200",
         "--judge openai/gpt-5-mini --effects position --filter language=fr --dry-run",
     ),
-    "calibrate correct": ("judged.jsonl --labels labels.csv", "judged.jsonl --labels labels.csv --format markdown"),
+    "calibrate correct": ("judged.jsonl --labels labels.csv", "systems.csv --margin 0.5"),
     "calibrate card": ("", "card.json"),
     "report": (
         "--results results.json --full-judge results-full-judge.json",
