@@ -40,6 +40,15 @@ ItemsOfRow = Callable[[Row | str], Sequence[Item | str]]
 """Returns the items, or error messages, of a row; none if filters exclude it."""
 
 
+@dataclass(slots=True)
+class _Surveyed:
+    """What was there when the items were surveyed."""
+
+    version: Sequence[object] = ()
+    items: Sequence[Item] | None = None
+    """All of them, if they are few."""
+
+
 @dataclass(frozen=True, slots=True)
 class ItemSource:
     """Items of a file or folder, selected by filters and a limit."""
@@ -59,7 +68,7 @@ class ItemSource:
     default_context: Sequence[str] = DEFAULT_CONTEXT
     known: KnownColumns = field(default_factory=KnownColumns, compare=False, repr=False)
     """The columns that were found before."""
-    _surveyed: "_Surveyed" = field(default_factory=lambda: _Surveyed(), init=False, compare=False, repr=False)
+    _surveyed: _Surveyed = field(default_factory=_Surveyed, init=False, compare=False, repr=False)
 
     @property
     def is_former(self) -> bool:
@@ -185,15 +194,6 @@ class ItemSource:
             return Item(str(own_id), candidate, _texts(row, seen_by_judge), tag, cluster)
 
         return parse
-
-
-@dataclass(slots=True)
-class _Surveyed:
-    """What was there when the items were surveyed."""
-
-    version: Sequence[object] = ()
-    items: Sequence[Item] | None = None
-    """All of them, if they are few."""
 
 
 def _version(path: Path) -> Sequence[object]:
