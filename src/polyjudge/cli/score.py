@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files.json_lines import row_line
+from polyjudge.files.json_lines import item_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.formats.row_files import KnownColumns, spooled
 from polyjudge.judges.offline import can_judge_offline
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import provider_entry
-from polyjudge.records.outcomes import Item, RunOutcome, item_row
+from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import ROWS_IN_SHARD, FailUnder, RayEngine
@@ -272,7 +272,7 @@ class _PrintedRows:
         return iter(())
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
-        sys.stdout.write(row_line(item_row(item, outcome, with_texts=True)))
+        sys.stdout.write(item_line(item, outcome, with_texts=True))
         sys.stdout.flush()
 
     def ahead(self) -> Mapping[str, RunOutcome]:
