@@ -223,6 +223,14 @@ def test_short_labels_that_look_like_a_neighbour_warn_and_a_file_in_another_lang
     assert {each.severity for each in found if each.kind == "wrong_language"} == {"fail"}
 
 
+def test_one_sentence_in_another_language_does_not_make_the_labels_beside_it_wrong():
+    labels = (("Save", "Зберегти"), ("Saved", "Збережено"), ("note", "нотатка"), ("notes", "нотаток"))
+    sentence = message("This is important, read it.", "Это важное сообщение, прочитайте его.")
+    found = findings(*(message(*pair) for pair in labels), sentence, language="uk")
+
+    assert [each.kind for each in found] == ["wrong_language"]
+
+
 def test_a_product_name_that_many_messages_keep_is_no_word_left_untranslated():
     messages = [
         message(f"Whether gedit should {verb} the files", f"Ob gedit die Dateien {german} soll")

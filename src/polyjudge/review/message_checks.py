@@ -1,6 +1,6 @@
 """Check the messages of a file, with the rules of its format: what is wrong, and where."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -34,6 +34,8 @@ _USUAL = 0.3
 """Share of the labels with a shortcut in the source from which a file has shortcuts."""
 _SURE_POOL = 0.5
 """Share of a file's messages that must look like another language for the short ones to fail."""
+_FEWEST_TOGETHER = 3
+"""Short texts that must be in another language together."""
 _KEPT_OFTEN = 3
 """Messages of a file that keep a word of the source, from which it is a name."""
 _OF_LENGTH = {"wrong_length", "missing_sentences", "cut_off"}
@@ -119,24 +121,47 @@ class MessageChecker:
         own = [part for part in parts if not part.is_copy]
         texts = [CheckedText(text=part.plain.text, language=language, source=part.source) for part in own]
         found = checker.check_together(texts)
-        alike = Counter(id(each.language) for each in found)
-        is_other = sum(each.language.state == "wrong" for each in found) >= max(2, _SURE_POOL * len(found))
+        groups = defaultdict[int, list[int]](list)
+        for place, each in enumerate(found):
+            groups[id(each.language)].append(place)
+        doubtful = {
+            place
+            for group in groups.values()
+            if len(group) > 1 and not _are_in_another(group, texts, found, checker)
+            for place in group
+        }
+        others = [place for place, each in enumerate(found) if each.language.state == "wrong" and place not in doubtful]
+        is_other = len(others) >= max(2, _SURE_POOL * len(found))
         is_same = base_of(catalogue.file.source_language or "en") == base_of(language.tag)
         names = _names(own, found)
-        checks = iter(found)
+        checks = iter(enumerate(found))
         for part in parts:
             if part.is_copy:
                 copied = None if is_same else copy_finding(part)
                 yield [copied] if copied else []
                 continue
-            check = next(checks)
-            is_pooled = alike[id(check.language)] > 1 and not is_other
+            place, check = next(checks)
+            is_pooled = len(groups[id(check.language)]) > 1 and not is_other
             counted = (
                 as_in_message(finding, part, check, names, is_pooled=is_pooled)
                 for finding in check.problems
                 if not (is_same and finding.kind in OF_COPIES)
+                and not (finding.kind == "wrong_language" and place in doubtful)
             )
             yield [_placed(each, part.plain) for each in counted if each is not None]
+
+
+def _are_in_another(
+    group: Sequence[int], texts: Sequence[CheckedText], found: Sequence[TextCheck], checker: TextChecker
+) -> bool:
+    """Say whether short texts that were identified together are in another language without the longer ones, too.
+
+    One wrong sentence in a small file would make all labels beside it wrong.
+    """
+    if len(group) < _FEWEST_TOGETHER or found[group[0]].language.state != "wrong":
+        return False
+    together = checker.check_language_of([texts[place].text for place in group], texts[group[0]].language)
+    return together.state == "wrong"
 
 
 def _names(parts: Sequence[Part], found: Sequence[TextCheck]) -> frozenset[str]:
