@@ -17,6 +17,9 @@ PLANTED = [
     # kind, severity, language, source, translation
     ("markup_lost", "fail", "de", "Click <b>here</b>", "Hier klicken"),
     ("markup_added", "fail", "fr", "Click here", "Cliquez <b>ici</b>"),
+    ("markup_lost", "fail", "cs", "Read the <1>terms</1> first", "Přečtěte si <1>podmínky"),
+    ("markup_lost", "fail", "it", "Hello <0/>, welcome", "Ciao, benvenuto"),
+    ("markup_added", "fail", "it", "Read the <1>terms</1> first", "Leggi i <2><1>termini</1></2>"),
     ("markup_unbalanced", "fail", "ru", "A <b>bold</b> word", "Одно </b>жирное<b> слово"),
     ("entity_broken", "fail", "es", "Tom &amp; Jerry", "Tom &amp Jerry"),
     ("entity_broken", "fail", "pl", "Cats and dogs", "Koty &amp; psy"),
@@ -40,6 +43,7 @@ PLANTED = [
     ("language_mark", "warn", "ja", "The file was saved.", "ファイルを保存しました."),
     ("language_mark", "warn", "el", "Delete the file?", "Διαγραφή του αρχείου?"),
     ("language_mark", "warn", "es", "Delete the file?", "Quiere borrar el archivo?"),
+    ("language_mark", "warn", "es", 'Really delete "%@"?', 'Quiere borrar "%@"?'),
     ("quotation_marks", "info", "fr", "Open “%s”", "Ouvrir “%s”"),
     ("invisible_character", "warn", "de", "File name", "Datei\u200bname"),
     ("invisible_character", "warn", "he", "File name", "\u202bשם הקובץ"),
@@ -69,6 +73,10 @@ def test_a_planted_fault_is_found_with_its_severity(kind, severity, language, so
 
 
 FINE = [
+    ("de", "Press <1> or <2> to go on", "Drücken Sie <1> oder <3>"),
+    ("de", "Go to <0>settings</0> and <1/>", "<1/> und <0>Einstellungen</0>"),
+    ("de", 'Hello, <x id="INTERPOLATION_WITH_A_LONG_NAME"/>!', "Hallo, <x/>!"),
+    ("es", 'Really delete "%@"?', '¿Borrar "%@"?'),
     ("de", "_Open", "Ö_ffnen"),
     ("ja", "_Open", "開く(_O)"),
     ("ja", "_Open…", "開く(_O)…"),

@@ -36,6 +36,7 @@ PROTECTED = re.compile(
     )
 )
 _ICU = re.compile(_SELECTORS)
+_GAP = re.compile(" {3,}")
 _BRACES = re.compile(r"[{}]|(?<![\w&])#(?![\w#])")
 _KEPT = 4_096
 
@@ -66,6 +67,8 @@ def plain_text(message: str, mark: str = "") -> PlainText:
         left_out = set(accelerator_places(text, mark))
     else:
         left_out = set[int]()
+    if "   " in text:  # of what was taken out, two spaces are left: its length says nothing
+        left_out.update(place for match in _GAP.finditer(text) for place in range(match.start() + 2, match.end()))
     labelled = IN_BRACKETS.sub("", message) if mark else message
     ends = labelled.rstrip()[-1:] == text.rstrip()[-1:]
     if not left_out:
