@@ -48,6 +48,11 @@ class Spot(NamedTuple):
     is_whole: bool = True
     """The name is all of a file's name, or of a folder's: little else is called so."""
 
+    @property
+    def place(self) -> int:
+        """How many folders are above the name."""
+        return len(Path(self.before).parts)
+
     def with_name(self, name: str) -> Path:
         """Return the path with another name, or with none."""
         return Path(f"{self.before}{name}{self.after}" if name else self.without)
@@ -78,7 +83,7 @@ def spots(path: Path, found_format: str) -> Iterator[Spot]:
 def source_paths(spot: Spot, source: str) -> Iterator[tuple[str, Path]]:
     """Yield where the file with the sources may be, and its name of the language, empty for a path without one."""
     first, *others = names_of(source)
-    for name in (first, first.replace("-", "_"), "", *others):
+    for name in dict.fromkeys((first, first.replace("-", "_"), "", *others)):
         path = spot.with_name(name)
         if path.name:
             yield name, path
