@@ -13,6 +13,8 @@ from polyjudge.errors import DataError
 LAYOUTS = [
     # files of a project: {a translation: (language, its source)}
     (["po/de.po", "po/app.pot"], {"po/de.po": ("de", "")}),
+    (["locale/de/LC_MESSAGES/Linux-PAM.po"], {"locale/de/LC_MESSAGES/Linux-PAM.po": ("de", "")}),
+    (["po/Linux-PAM.po"], {}),
     (["locale/pt_BR/LC_MESSAGES/app.po"], {"locale/pt_BR/LC_MESSAGES/app.po": ("pt-BR", "")}),
     (["locale/sr@latin/app.po"], {"locale/sr@latin/app.po": ("sr-Latn", "")}),
     (["po/app.zh_CN.po", "po/app-it.po"], {"po/app.zh_CN.po": ("zh-Hans", ""), "po/app-it.po": ("it", "")}),

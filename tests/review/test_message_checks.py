@@ -61,6 +61,15 @@ PLANTED = [
     ("wrong_length", "warn", "de", "Open the contents of your desktop in a folder", "Den Inhalt des"),
     ("space_changed", "info", "ja", "Name: ", "名前："),
     ("number_changed", "fail", "da", "At least 12 characters are needed", "Der kræves mindst 14 tegn"),
+    (
+        "url_lost",
+        "fail",
+        "cs",
+        "See https://example.org/wiki/A for help",
+        "Viz https://cs.example.net/wiki/A pro pomoc",
+    ),
+    ("wrong_language", "fail", "de", "The order has been placed.", "Votre commande a bien été enregistrée."),
+    ("wrong_language", "warn", "hr", "Enter the Code", "Unesite kôd za prijavu"),
     ("url_lost", "fail", "ko", "See https://example.com/help for help", "도움말은 https://example.com/halp 을 보세요"),
 ]
 
@@ -73,6 +82,37 @@ def test_a_planted_fault_is_found_with_its_severity(kind, severity, language, so
 
 
 FINE = [
+    ("fa", "Error on line %d: %s", "خطا در سطر %Id: %s"),
+    ("fr", "failed to truncate to %<PRIdMAX> bytes in %s", "impossible de tronquer %2$s à %1$<PRIdMAX> octets"),
+    ("sv", "Invalid %-encoding in URI", "Ogiltig %-kodning i URI"),
+    ("ru", "Widgets on { -home-brand-name }", 'Виджеты на { -home-brand-name(case: "prepositional") }'),
+    ("ja", 'At { DATETIME($date, month: "long") }', '{ DATETIME($date, month: "long") } に'),
+    ("de", "KP_Delete", "Entf (Ziffernblock)"),
+    ("de", "'-W PAGE_WIDTH' invalid number of characters", "'-W SEITENBREITE' ungültige Zahl von Zeichen"),
+    ("pl", r"\ at end of pattern", r"\ na końcu wzoru"),
+    ("ja", "B5", "B5 (ISO)"),
+    ("ja", "w", "b"),
+    ("nl", "FILE [PATH]", "BESTAND [PAD]"),
+    ("hu", "Error reverse-resolving “%s”: %s", "Hiba a(z) „%s” fájl fordított feloldásakor: %s"),
+    ("ka", "A folder cannot be called “..”", "საქაღალდეს არ შეიძლება „..“ ერქვას"),
+    ("pl", "  PATH      A resource path\n", "  ŚCIEŻKA   Ścieżka do zasobu\n"),
+    ("de", "The %s the user has chosen", "Die %s die %s"[:6] + " hat der Benutzer gewählt"),
+    ("zh-Hant", "Failed to write file '%s': write() failed: %s", "無法寫入檔案「%s」：write() 失敗：%s"),
+    ("ro", "  nofollow  do not follow symlinks\n", "  nofollow  nu urma legăturile simbolice\n"),
+    ("hu", "Ignoring the invalid tab size", "Az érvénytelen tabulátorméret\nfigyelmen kívül hagyása"),
+    (
+        "ko",
+        "This file is too big. Maximum file size %(m)s.",
+        "이 파일 사이즈는 너무 큽니다. 최대 허용 가능한 파일 사이즈는 %(m)s 입니다.",
+    ),
+    ("sr", "Email Confirmation", "Потврда е-поште"),
+    (
+        "fr",
+        'See <a href="https://docs.example.org/en/%s/ref/">it</a>',
+        'Voyez <a href="https://docs.example.org/fr/%s/ref/">cela</a>',
+    ),
+    ("cs", "See https://wikipedia.org/wiki/Not_safe_for_work here", "Viz https://cs.wikipedia.org/wiki/Nevhodné zde"),
+    ("vi", "Your old password was wrong. Please enter it again.", "Mật khẩu cũ không chính xác. Hãy nhập lại lần nữa"),
     ("de", "Press <1> or <2> to go on", "Drücken Sie <1> oder <3>"),
     ("de", "Go to <0>settings</0> and <1/>", "<1/> und <0>Einstellungen</0>"),
     ("de", 'Hello, <x id="INTERPOLATION_WITH_A_LONG_NAME"/>!', "Hallo, <x/>!"),

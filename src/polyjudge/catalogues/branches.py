@@ -11,7 +11,7 @@ from polyjudge.records.messages import Catalogue, Message, PlaceholderSyntax
 from .entries import is_exact
 from .fluent import parse_fluent
 from .message_format import HAS_CHOICE, Branch, MessageFormatError, Node, branches, parse_message
-from .plurals import exact_numbers, integer_categories, is_category_of_one
+from .plurals import exact_numbers, integer_categories, is_category_of_one, plural_categories
 
 Parse = Callable[[str], Sequence[Node]]
 _SELECTS = re.compile(r"\{[^{}]*->")
@@ -103,7 +103,7 @@ def _category(number: tuple[str, str, str], given: set[tuple[str, str, str]], la
     name, kind, selector = number
     if selector != "=1" or (name, kind, "one") in given:
         return selector
-    numbers = exact_numbers(language, "one")
+    numbers = exact_numbers(language, "one") if "one" in plural_categories(language) else ()
     return "one" if numbers and all((name, kind, f"={n}") in given for n in numbers) else selector
 
 

@@ -127,7 +127,7 @@ class _Builder:
     def _reference(self, name: str, _: bool) -> None:
         raise self._error(f"uses the entity {name!r}, which it does not declare")
 
-    def _entity(self, name: str, is_parameter: bool, value: str | None, *_: Any) -> None:  # noqa: FBT001
+    def _entity(self, name: str, is_parameter: bool, value: str | None, *_: Any) -> None:
         """Keep the entity of a short text, such as the name of a program; nothing else may be declared."""
         if name in _PREDEFINED and not is_parameter:
             return

@@ -111,7 +111,8 @@ def _broken_escapes(text: str, source: str) -> Iterator[Finding]:
     lost = [escape for escape in wanted - given if escape[1] in "nrtu"]
     if lost or "\\" in text:
         for match in _BROKEN_ESCAPE.finditer(text):
-            if match[0] not in source and (lost or not match[0].startswith("/")):
+            is_loose = match[0].startswith("/") or match[0][1:2].isspace()  # which may be text, as in "\ in a path"
+            if match[0] not in source and (lost or not is_loose):
                 yield Finding("escape_broken", "fail", f"Broken escape: {match[0]!r}.", match.start(), match.end())
                 return
     for escape in lost:

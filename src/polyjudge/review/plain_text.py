@@ -21,9 +21,10 @@ PROTECTED = re.compile(
             r"[%#$]\{\s*[\w.-]+\s*\}",  # Ruby and templates
             r"\{\s*[$-]?[\w.-]*\s*(?:![rsa])?(?::[^{}]*)?\}",  # Python, .NET, Fluent
             r"\{\s*[\w.]+\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}]*)?\}",
+            r"\{\s*-?[A-Za-z][\w-]*\([^(){}]{0,300}\)\s*\}",  # functions and terms of Fluent
             r"\$[A-Za-z0-9_@]+\$|\$\d{1,2}\b",  # WebExtensions
             r"%\([\w ]+\)[-+#0 ]{0,3}\d{0,3}(?:\.\d{1,3})?[a-zA-Z]",
-            r"%(?:\d{1,2}\$)?[-+#0']{0,3}(?:\*|\d{1,3})?(?:\.(?:\*|\d{1,3}))?(?:hh?|ll?|[zjtLq])?"
+            r"%(?:\d{1,2}\$)?(?:[-+#0']|I(?!64|32)){0,3}(?:\*|\d{1,3})?(?:\.(?:\*|\d{1,3}))?(?:hh?|ll?|[zjtLq])?"
             r"[@sdifuxXoaAgGeEcCpSnmKD](?:(?![a-zA-Z])|(?=(?:st|nd|rd|th|[hmsx])\b))",
             r"%(?:<\w+>[-+0]{0,2}\d*[.]?\d*[sdifx]|<PRI\w{2,6}>|L?\d{1,2}|[nNO]\b|%)",  # Ruby, gettext, Qt
             r"%[-_^#EO0]{0,2}[aAbBcCdDeFgGhHIjklmMnprRsStTuUVwWxXyYzZP](?![a-zA-Z])",  # strftime

@@ -86,6 +86,6 @@ def _unknown(forms: Sequence[Message], language: str) -> Iterator[FormFinding]:
     """Find forms that the language does not have; zero and exact numbers may be given in any."""
     known = plural_categories(language)
     for form in forms if known else ():
-        if form.plural in CATEGORIES and form.plural not in known and not form.is_exact and form.plural != "zero":
+        if form.plural in CATEGORIES and form.plural not in known and form.plural != "zero":
             message = f"The language has no plural form {form.plural!r}; it has {', '.join(known)}."
             yield FormFinding(form, Finding("plural_unknown", "warn", message))

@@ -13,7 +13,7 @@ from .language_facts import base_of, language_facts
 End = Literal["colon", "full stop", "question mark", "exclamation mark", "ellipsis", ""]
 _CLOSING = "\"'”’»«“›)）]】」』>}*_ \t\n\u00a0\u202f\u200f\u200e\u2069"
 _ENDS: tuple[tuple[End, str], ...] = (
-    ("ellipsis", r"(?:\.{2,}|…|⋯|‥|。{2,}|․{2,})"),
+    ("ellipsis", r"(?:\.{3,}|(?<=\w)\.{2}|…|⋯|‥|。{2,}|․{2,})"),
     ("colon", "[:：︓፡፦៖׃∶՝]"),
     ("question mark", "[?？؟፧⁇⁈]"),
     ("exclamation mark", "[!！]"),
