@@ -206,6 +206,16 @@ def test_a_pipe_is_no_file(tmp_path):
         find_catalogues([tmp_path / "po" / "de.po"])
 
 
+def test_a_broken_file_of_a_folder_is_taken_to_be_reported_and_one_that_is_named_is_an_error(tmp_path):
+    (tmp_path / "A.xcstrings").write_text("{", encoding="utf-8")
+
+    assert [(file.path, file.language) for file in find_catalogues([tmp_path]).files] == [
+        (str(tmp_path / "A.xcstrings"), "und")
+    ]
+    with pytest.raises(DataError, match=r"A\.xcstrings:1: is not JSON"):
+        find_catalogues([tmp_path / "A.xcstrings"])
+
+
 def test_a_file_is_taken_once(tmp_path):
     write(tmp_path, "po/de.po")
 

@@ -26,7 +26,8 @@ def with_branches(catalogue: Catalogue) -> Catalogue:
     has_choice, parse, syntaxes = _of_format(catalogue.file.format)
     messages, is_changed = list[Message](), False
     for message in catalogue.messages:
-        if "{" in message.translation and (has_choice.search(message.translation) or has_choice.search(message.source)):
+        is_translated = bool(message.translation.strip())
+        if is_translated and (has_choice.search(message.translation) or has_choice.search(message.source)):
             messages += _split(message, catalogue.file.language, parse, syntaxes)
             is_changed = True
         else:

@@ -29,12 +29,12 @@ class Problems:
     """Lines of a file with parts that cannot be used."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[int, str]] = []
+        self._found: dict[tuple[int, str], None] = {}
 
     def add(self, line: int, message: str) -> None:
         """Note what is wrong at a line."""
         if len(self._found) < _MOST_PROBLEMS:
-            self._found.append((line, message))
+            self._found[line, message] = None
 
     def all(self) -> tuple[tuple[int, str], ...]:
         """Return the problems by line."""

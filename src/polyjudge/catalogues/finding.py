@@ -19,6 +19,8 @@ _NOT_ENTERED = frozenset({"node_modules", "bower_components", "Pods", "Carthage"
 )
 """Folders that hold what others wrote, or what a build made."""
 _START_BYTES = 65_536
+NO_LANGUAGE = "und"
+"""The tag of BCP 47 for a language that is not known."""
 _LANGUAGES_IN = {
     "gettext": (re.compile(r'"(?:X-)?Language:\s*([\w@.-]+)'), re.compile(r'"X-Source-Language:\s*([\w@.-]+)')),
     "xliff": (
@@ -45,7 +47,7 @@ def find_catalogues(paths: Sequence[Path], *, source: str = "") -> FoundCatalogu
         outer = _outer_folders(path)
         if path.is_dir():
             for file in _files_in(path, finder.skipped):
-                finder.add(file, outer, is_named=False)
+                finder.add_found(file, outer)
         elif path.is_file():
             finder.add(path, outer, is_named=True)
         else:
@@ -88,6 +90,13 @@ class _Finder:
         """Yield what is said of files in a variety of the language of the sources that are not the sources of any."""
         used = {os.path.realpath(file.source_path) for file in self.files.values() if file.source_path}
         yield from (said for path, said in self._varieties.items() if path not in used)
+
+    def add_found(self, path: Path, outer: int) -> None:
+        """Add a file of a folder if it has translations; one that cannot be read has them in no known language."""
+        try:
+            self.add(path, outer, is_named=False)
+        except DataError:
+            self._take(path, format_of(path), NO_LANGUAGE, self._source, is_named=False)
 
     def add(self, path: Path, outer: int, *, is_named: bool) -> None:
         """Add a file if it has translations; a file that the user named is noted if it has none.
@@ -199,7 +208,8 @@ def _root_language(path: Path) -> str:
     """Return the language that is the first key of a YAML file; empty if that is another key."""
     start = _start_of(path)
     first = next(
-        (line for line in start.split("\n") if line[:1].strip() and not line.startswith(("#", "---", "%"))), ""
+        (line for line in start.split("\n") if line[:1].strip() and not line.startswith(("#", "---", "%", "<<<<<<<"))),
+        "",
     )
     match = _ROOT_KEY.match(first.removeprefix("\ufeff").rstrip())
     return language_tag(match[1]) if match else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from polyjudge.catalogues.content import read_content
-from polyjudge.catalogues.finding import find_catalogues
+from polyjudge.catalogues.finding import NO_LANGUAGE, find_catalogues
 from polyjudge.catalogues.language_names import language_tag
 from polyjudge.catalogues.layouts import format_of
 from polyjudge.catalogues.reading import read_catalogue
@@ -97,7 +97,7 @@ class Reviewer:
         paths = self._options.paths
         found = find_catalogues(paths, source=self._source())
         if not found.files and not all(path.is_file() and format_of(path) for path in paths):
-            shown = ", ".join(map(str, paths))
+            shown = ", ".join("this folder" if path == Path() else str(path) for path in paths)
             why = f" {found.skipped[0]}" if found.skipped else ""
             raise DataError(f"no localisation files in {shown}.{why}")
         return found
@@ -168,8 +168,9 @@ class Reviewer:
         finding = Finding("file_broken", "fail", f"The file {text}{'' if text.endswith(('.', '?')) else '.'}")
         wanted = self._options.policy.wanted(finding)
         if wanted is not None:
-            self._counts_of(file.language or "und").files += 1
-            self._findings.append(review_finding(wanted, None, file.path, file.language or "und", error.line or 1))
+            self._counts_of(file.language or NO_LANGUAGE).files += 1
+            language = file.language or NO_LANGUAGE
+            self._findings.append(review_finding(wanted, None, file.path, language, error.line or 1))
 
     def _review_catalogue(self, catalogue: Catalogue, language: str, changed: Changed) -> None:
         path, counts = catalogue.file.path, self._counts_of(language)

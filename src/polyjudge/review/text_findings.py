@@ -40,7 +40,8 @@ _FORM_OF_WARNING = {"extra_lines", "repetition"}
 """Lines are broken anew in another language, and labels repeat terms."""
 _DOUBTFUL = {"cut_off", "number_lost", "wrong_script", "model_note", "template_leak"}
 OF_LENGTH = {"wrong_length", "missing_sentences"}
-_CODE = re.compile(r"[\[\]|<>*=_{}/\\;@#]|--?\w|&\w+;|\.\w|\(\)")
+_EXAMPLE = re.compile(r"\be\.g|\bexample", re.IGNORECASE)
+_CODE = re.compile(r"[\[\]|<>*=_{}/\\;@#]|--?\w|&\w+;|[.:]\w|\(\)")
 _NAMES = re.compile(r"[\w -]*")
 _GAP = re.compile(r"[ \t]{2,}")
 _QUOTES = "\"'“”„‘’«»「」`"
@@ -133,7 +134,8 @@ def _is_doubtful(finding: Finding, part: Part, check: TextCheck) -> bool:
     if finding.kind == "wrong_script":
         return check.script.share is None or (bool(part.source) and not _WORD.search(part.source))
     if finding.kind == "model_note":
-        return words.endswith((":", "：")) and ":" in part.message.source
+        is_of_source = ":" in part.message.source or "note" in part.message.source.casefold()
+        return words.endswith((":", "：")) and is_of_source
     return words.startswith("[") and "[" in part.message.source
 
 
@@ -151,7 +153,8 @@ def _is_uncertain(kind: str, part: Part, check: TextCheck) -> bool:
     if kind == "cut_off":
         return all(each.kind not in OF_LENGTH for each in check.problems)
     if kind in ("number_lost", "number_changed"):
-        return len(part.source) > _LONG_SOURCE  # help with examples, which are those of the language
+        # Help has examples, which are those of the language.
+        return len(part.source) > _LONG_SOURCE or _EXAMPLE.search(part.source) is not None
     return kind == "unclear_language"
 
 
@@ -184,28 +187,42 @@ def own_letters(part: Part) -> int:
 def is_kept(finding: Finding, part: Part) -> bool:
     """Say whether a finding is about one word that the source has too."""
     word = part.plain.text[finding.start : finding.end] if finding.start is not None else ""
-    return bool(word) and word.isalnum() and word in part.source
+    return bool(word) and not word.isspace() and word in part.source
 
 
 def _left(finding: Finding, part: Part, names: Collection[str]) -> Finding | None:
     """Return a finding about words that were left, unless they are code, a list of endings, or names."""
     text, start, end = part.plain.text, finding.start or 0, finding.end or 0
-    original = part.message.translation[part.plain.original(start) : part.plain.original(max(0, end - 1)) + 1]
+    original = part.message.translation[slice(*_place(finding, part))]
     around = text[max(0, start - 1) : start] + text[end : end + 1]
     if finding.kind != "untranslated":
-        is_quoted = any(quote in around for quote in _QUOTES)
+        is_quoted = any(quote in around for quote in _QUOTES) or _is_marked_up(finding, part)
         is_part = text[start:end] in names or _CODE.search(text[max(0, start - 2) : end + 2]) is not None
-        return None if is_quoted or is_part or _is_defined(finding, part) else finding
+        if is_quoted or is_part or _is_defined(finding, part):
+            return None
+        # One word is mostly a term that has no other name, such as "phishing".
+        return finding if len(text[start:end].split()) > 1 else replace(finding, severity="info")
     is_list = original.count(",") + original.count(";") >= len(original.split()) - 1
     if _CODE.search(original) or is_list:
         return None
     return finding
 
 
+def _is_marked_up(finding: Finding, part: Part) -> bool:
+    """Say whether a word is all that a tag has: `<code>href</code>`."""
+    text, start, end = part.message.translation, *_place(finding, part)
+    return text[max(0, start - 1) : start] == ">" and text[end : end + 1] == "<"
+
+
+def _place(finding: Finding, part: Part) -> tuple[int, int]:
+    """Return where the message has what a finding has in its words."""
+    place = part.plain.original
+    return place(finding.start or 0), place(max(0, (finding.end or 0) - 1)) + 1
+
+
 def _is_defined(finding: Finding, part: Part) -> bool:
     """Say whether a word is at the start of a line, and explained behind a gap: `  append    append mode`."""
-    text, place = part.message.translation, part.plain.original
-    start, end = place(finding.start or 0), place(max(0, (finding.end or 0) - 1)) + 1
+    text, start, end = part.message.translation, *_place(finding, part)
     line = text.rfind("\n", 0, start) + 1
     return _GAP.match(text, end) is not None and _NAMES.fullmatch(text, line, start) is not None
 
