@@ -1,4 +1,4 @@
-"""`--penalties`: scores that follow from error spans are counted by penalties of one's own, others stay."""
+"""`--penalties`: scores that follow from error spans are counted by other penalties, all other scores stay."""
 
 import json
 from pathlib import Path

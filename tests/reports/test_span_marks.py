@@ -196,7 +196,7 @@ def test_a_thousand_spans_of_a_long_text_are_shown_up_to_a_limit():
     assert len(span_notes(spans)) == 200
 
 
-def test_of_a_long_text_the_start_and_the_surroundings_of_every_mark_are_shown():
+def test_of_a_long_text_the_start_and_what_is_around_every_mark_are_shown():
     text = "".join(f"word{number} " for number in range(1_000))
     spans = [
         ErrorSpan(text=word, severity="major", start=text.index(word), end=text.index(word) + len(word))

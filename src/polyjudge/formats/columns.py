@@ -40,7 +40,7 @@ class TableOptions:
     filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """The values that a row must have in a column, for readers of scores and labels."""
     penalties: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By which labels that follow from error spans are counted anew; empty for those that the rows have."""
+    """By which labels that follow from error spans are counted again; empty for those that the rows have."""
 
 
 AS_IT_IS = TableOptions()
