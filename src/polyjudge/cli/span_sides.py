@@ -62,17 +62,17 @@ def compare_spans(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(paths: Iterable[Path], options: argparse.Namespace) -> SpanAnnotations:
+def _read(paths: Iterable[Path], options: argparse.Namespace, *, members: bool = False) -> SpanAnnotations:
     found = SpanAnnotations()
     for path in paths:
-        read_spans(spooled(path), table_options_of(options), found)
+        read_spans(spooled(path), table_options_of(options), found, members=members)
     warn_of_skipped(found.problems, found.skipped)
     return found
 
 
 def read_span_sides(options: argparse.Namespace) -> tuple[list[SpanAnnotation], list[SpanAnnotation]]:
-    """Return the annotations of judges and of people, of whom there may be none."""
-    own, theirs = _read(options.results, options), _read(options.labels, options)
+    """Return the annotations of judges, a jury's by its members, and of people, of whom there may be none."""
+    own, theirs = _read(options.results, options, members=True), _read(options.labels, options)
     patterns = _patterns(options)
     if theirs.annotations:
         return own.annotations, _people_of(theirs, patterns)
