@@ -50,6 +50,13 @@ class Scores:
     bounds: Bounds | None
     step: float
     """The smallest difference that one more label may show."""
+    weights: Floats
+    """The weight of each label, 1 on average."""
+
+    @property
+    def effective(self) -> float:
+        """The number of labels of equal weight that are worth as much."""
+        return len(self.weights) ** 2 / float(self.weights @ self.weights) if len(self.weights) else 0.0
 
 
 def read_scores(
@@ -57,8 +64,9 @@ def read_scores(
     labelled_judge: Sequence[float] | Floats,
     labelled_people: Sequence[float] | Floats,
     bounds: Bounds | None,
+    probabilities: Sequence[float] | Floats | None = None,
 ) -> Scores:
-    """Check the scores and determine their scale."""
+    """Check the scores, determine their scale, and weight each label by the inverse of its probability."""
     total, judge, people = scores_of(judged), scores_of(labelled_judge), scores_of(labelled_people)
     if len(judge) != len(people):
         raise ValueError(f"{len(judge)} scores of the judge for {len(people)} labels; the numbers must be equal")
@@ -69,20 +77,40 @@ def read_scores(
         bounds = (0.0, 1.0)
     low, high = bounds or (float(values[0]), float(values[-1]))
     gap = float(np.diff(np.unique(np.append(values, [low, high]))).min(initial=high - low))
-    return Scores(total, judge, people, bounds, max(gap, (high - low) / 10))
+    return Scores(total, judge, people, bounds, max(gap, (high - low) / 10), _weights(probabilities, len(people)))
 
 
-def plain_mean(values: Floats, scores: Scores) -> Figure:
+def _weights(probabilities: Sequence[float] | Floats | None, count: int) -> Floats:
+    if probabilities is None:
+        return np.ones(count)
+    given = scores_of(probabilities)
+    if len(given) != count:
+        raise ValueError(f"{len(given)} probabilities for {count} labels; the numbers must be equal")
+    if not ((given > 0) & (given <= 1)).all():
+        raise ValueError("a probability of being labelled must be above 0 and at most 1")
+    inverse = 1 / given
+    return inverse / inverse.mean() if count else inverse
+
+
+def plain_mean(values: Floats, scores: Scores, weights: Floats | None = None) -> Figure:
     """Return a mean with Student's t interval, or a rate with Wilson's."""
     if not len(values):
         return Figure(None)
-    mean, count = float(values.mean()), len(values)
+    count, own = len(values), np.ones(len(values)) if weights is None else weights
+    mean, effective = float(own @ values) / count, count**2 / float(own @ own)
+    squares = float(((own * (values - mean)) ** 2).sum())
     if scores.bounds == (0.0, 1.0) and is_rate(values):
-        return wilson(mean, count)
+        same = count * mean * (1 - mean)  # the squares of equal weights
+        return wilson(min(mean, 1.0), count * min(1.0, same / squares) if squares > 0 and same > 0 else effective)
     if count < 2:
         return Figure(mean)
-    squares = max(float(((values - mean) ** 2).sum()), scores.step**2)
-    return bounded(mean, math.sqrt(squares / (count - 1) / count), count - 1, scores.bounds)
+    squares = max(squares, scores.step**2)
+    return bounded(mean, math.sqrt(squares / (count - 1) / count), degrees_of(effective, 1), scores.bounds)
+
+
+def degrees_of(effective: float, parameters: int) -> int:
+    """Return the degrees of freedom that labels leave, of which unequal weights make fewer."""
+    return max(1, math.floor(effective + 1e-9) - parameters)
 
 
 def is_rate(values: Floats) -> bool:
@@ -121,10 +149,12 @@ def corrected_mean(
     labelled_people: Sequence[float] | Floats,
     *,
     bounds: Bounds | None = None,
+    probabilities: Sequence[float] | Floats | None = None,
 ) -> Corrected:
     """Estimate the mean score of people over all items, by prediction-powered inference with power tuning.
 
-    `judged` has the judge's scores of all items, including the labelled ones, which must be a random sample.
+    `judged` has the judge's scores of all items, including the labelled ones, which must be a random sample: with equal
+    probabilities, or with the `probabilities` of being labelled, by whose inverse each label is weighted (Hájek).
     The estimate is the mean of people plus `weight` times the difference between the judge's mean over all items and
     over the labelled ones. The weight is the slope of people's scores on the judge's, clipped to 0 to 1: an
     uninformative judge gets 0, so that only the labels count. With fewer than six labels it is one half.
@@ -135,9 +165,9 @@ def corrected_mean(
     stay within 0 and 1; for others give the `bounds` of the scale. Without labels there is no value, and with a single
     one no interval.
     """
-    scores = read_scores(judged, labelled_judge, labelled_people, bounds)
+    scores = read_scores(judged, labelled_judge, labelled_people, bounds, probabilities)
     count = len(scores.people)
-    naive, labels_only = plain_mean(scores.judged, scores), plain_mean(scores.people, scores)
+    naive, labels_only = plain_mean(scores.judged, scores), plain_mean(scores.people, scores, scores.weights)
     weight = _weight(scores)
     corrected = labels_only if weight == 0 or not count else _regression(scores, weight)
     return Corrected(corrected, naive, labels_only, len(scores.judged), count, weight)
@@ -151,34 +181,35 @@ def _weight(scores: Scores) -> float:
         return 0.5
     if np.ptp(judge) == 0:
         return 0.0
-    centred = judge - judge.mean()
-    return float(np.clip((centred @ people) / (centred @ centred), 0.0, 1.0))
+    centred, own = judge - np.average(judge, weights=scores.weights), scores.weights
+    return float(np.clip((own * centred @ people) / (own * centred @ centred), 0.0, 1.0))
 
 
 def _regression(scores: Scores, weight: float) -> Figure:
     """Return the estimate with its interval, from the variance of labels, judged items and weight."""
     judge, people, count, total = scores.judge, scores.people, len(scores.judge), len(scores.judged)
-    rest = people - weight * judge
-    value = weight * float(scores.judged.mean()) + float(rest.mean())
+    own, rest = scores.weights, people - weight * judge
+    mean, centre = float(own @ rest) / count, float(own @ judge) / count
+    value = weight * float(scores.judged.mean()) + mean
     if count < 2:
         return bounded(value, 0.0, 1, scores.bounds)
     tuned = count >= MIN_LABELS_FOR_WEIGHT
     degrees = count - 2 if tuned else count - 1
-    centred = judge - judge.mean()
-    spread = max(float(((rest - rest.mean()) ** 2).sum()), scores.step**2) / degrees
-    shared = float(centred @ rest) / degrees
+    centred = judge - centre
+    spread = max(float(((own * (rest - mean)) ** 2).sum()), scores.step**2) / degrees
+    shared = float(own * centred @ rest) / degrees
     variance = spread / count + (weight**2 * float(scores.judged.var(ddof=1)) + 2 * weight * shared) / total
     if tuned and weight < 1:
-        variance += spread * float(scores.judged.mean() - judge.mean()) ** 2 / float(centred @ centred)
+        variance += spread * float(scores.judged.mean() - centre) ** 2 / float(own * centred @ centred)
     variance = max(variance, spread / total)
     if scores.bounds == (0.0, 1.0) and is_rate(people):
         return _rate(value, variance, scores)
-    return bounded(value, math.sqrt(variance), degrees, scores.bounds)
+    return bounded(value, math.sqrt(variance), degrees_of(scores.effective, count - degrees), scores.bounds)
 
 
 def _rate(value: float, variance: float, scores: Scores) -> Figure:
     """Return a rate with Wilson's interval for the number of plain labels of the same variance."""
-    count, rate = len(scores.people), float(scores.people.mean())
+    count, rate = len(scores.people), float(scores.weights @ scores.people) / len(scores.people)
     plain = max(rate * (1 - rate) * count, scores.step**2) / (count - 1) / count
     return wilson(min(max(value, 0.0), 1.0), count * plain / variance)
 
