@@ -23,7 +23,7 @@ def _values(gains: list[Gains], *, has_scores: bool = True) -> ChangeTest:
 
 def _reached(questions: int, needed: Fraction) -> Fraction:
     """Return the exact probability that fair coins make the bets win enough at some time, from all their counts."""
-    stakes = [(Fraction(55, 100), Fraction(95, 100)), *((Fraction(15, 100), Fraction(each, 10)) for each in (6, 3, 1))]
+    stakes = [(Fraction(share, 10), Fraction(stake, 100)) for share, stake in ((4, 95), (3, 65), (3, 40))]
 
     def won(heads: int, tails: int) -> Fraction:
         return sum((share * (1 + stake) ** heads * (1 - stake) ** tails for share, stake in stakes), Fraction(0))
@@ -48,9 +48,9 @@ def test_fair_coins_reach_the_needed_value_at_some_time_in_at_most_5_percent() -
 
 def test_the_value_is_that_of_the_stakes() -> None:
     test = _values([Gains(1.0), Gains(1.0), Gains(-1.0), Gains(0.5)], has_scores=False)
-    by_hand = 0.55 * 1.95**2 * 0.05 * 1.475 + 0.15 * (1.6**2 * 0.4 * 1.3 + 1.3**2 * 0.7 * 1.15 + 1.1**2 * 0.9 * 1.05)
+    by_hand = 0.4 * 1.95**2 * 0.05 * 1.475 + 0.3 * (1.65**2 * 0.35 * 1.325 + 1.4**2 * 0.6 * 1.2)
     assert test.value == pytest.approx(by_hand, rel=1e-12)
-    assert test.highest == pytest.approx(0.55 * 1.95**2 + 0.15 * (1.6**2 + 1.3**2 + 1.1**2), rel=1e-12)
+    assert test.highest == pytest.approx(0.4 * 1.95**2 + 0.3 * (1.65**2 + 1.4**2), rel=1e-12)
 
 
 @pytest.mark.parametrize(("earlier", "needed"), [(1, 6), (2, 4), (3, 3)])
