@@ -1,5 +1,6 @@
 """Pin the answers of a judge, ask the same again, and test whether the judge has changed."""
 
+import asyncio
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -124,6 +125,7 @@ class WatchJudge:
 
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
         """Return the new answer; its members are that answer and, if it was asked again, the third one."""
+        await asyncio.sleep(0)  # a stop that the last answer has led to must come before this question
         first = await self._judge.judge(item, repeat=repeat)
         question = self._pinned[item.id]
         if isinstance(first, Failure):

@@ -70,7 +70,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "calibrate correct": ("judged.jsonl --labels labels.csv", "judged.jsonl --labels labels.csv --format markdown"),
     "calibrate card": ("", "card.json"),
     "calibrate watch": (
-        "--from judged-then.jsonl support",
+        "--from watch-then.jsonl support",
         "support --questions 50 --rewordings 2 --dry-run",
     ),
     "report": (

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -26,10 +26,11 @@ from polyjudge.formats.row_files import first_row_of
 from polyjudge.judges.base import ItemJudge, ItemWorker
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import language_table
+from polyjudge.providers.budget import Budget
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
-from polyjudge.records.runs import Spent
+from polyjudge.records.runs import Limits
 from polyjudge.records.watches import PinnedQuestion, PinnedSet, Rewording, Watch
 from polyjudge.reports.watching import watch_blocks, watch_json, watch_junit
 from polyjudge.rubrics.loading import load_rubric, rubric_names
@@ -145,6 +146,8 @@ class _Job:
     options: argparse.Namespace
     pinned: PinnedSet
     seed: int
+    budgets: list[Budget] = field(default_factory=list[Budget])
+    """Of the runs so far: of the questions, and of each wording."""
 
     @property
     def _questions(self) -> list[PinnedQuestion]:
@@ -161,8 +164,25 @@ class _Job:
         return watch_folder(self.pinned.name) / f"{name}-{self.seed + 1}.jsonl"
 
     def _run(self, items: Sequence[Item], judge: ItemWorker, file: Path | None, exports: Sequence[Export]) -> Run:
-        """Return a run without a cache, whose answers would be those of then."""
-        return Run(items, judge, output=file, cache=None, exports=exports, limits=limits_of(self.options))
+        """Return a run without a cache, whose answers would be those of then, limited to what the others have left."""
+        run = Run(items, judge, output=file, cache=None, exports=exports, limits=self._limits())
+        self.budgets.append(run.budget)
+        return run
+
+    def _limits(self) -> Limits:
+        given = limits_of(self.options)
+        spent = [budget.spent for budget in self.budgets]
+        calls, tokens, cost = (sum(each.calls for each in spent), sum(each.tokens for each in spent), self._cost)
+        return replace(
+            given,
+            max_calls=None if given.max_calls is None else max(0, given.max_calls - calls),
+            max_tokens=None if given.max_tokens is None else max(0, given.max_tokens - tokens),
+            max_cost_usd=None if given.max_cost_usd is None else max(0.0, given.max_cost_usd - cost),
+        )
+
+    @property
+    def _cost(self) -> float:
+        return sum(budget.spent.cost_usd for budget in self.budgets)
 
     def estimate(self) -> int:
         """Print the most calls that the watch can make."""
@@ -183,7 +203,6 @@ class _Job:
         by_id = {each.id: each for each in questions}
         taking = _Taking(watching)
         file = self._file("answers")
-        spent = Spent()
         if file.exists():  # a watch that was interrupted among the rewordings
             for item, (_, outcome) in zip(items_of(questions), read_results(file), strict=False):
                 taking.put(item, outcome)
@@ -191,11 +210,10 @@ class _Job:
             judge = WatchJudge(self._judge(self.pinned.rubric), by_id)
             run = taking.run = self._run(items_of(questions), judge, file, [taking])
             code = self._execute(run, watching, len(questions))
-            spent = run.budget.spent
             if code is not None:
                 return code
         wordings = self._ask_in_other_words(watching, [each for each in questions if each.id in watching.answers])
-        return wordings if isinstance(wordings, int) else self._found(watching, wordings, at, len(questions), spent)
+        return wordings if isinstance(wordings, int) else self._found(watching, wordings, at, len(questions))
 
     def _execute(self, run: Run, watching: Watching, count: int) -> int | None:
         """Execute the run of the questions; return the exit code if it ended without a decision."""
@@ -233,9 +251,7 @@ class _Job:
             found.append(taking.found)
         return tuple(found)
 
-    def _found(
-        self, watching: Watching, wordings: tuple[Rewording, ...], at: str, questions: int, spent: Spent
-    ) -> Watch:
+    def _found(self, watching: Watching, wordings: tuple[Rewording, ...], at: str, questions: int) -> Watch:
         test = watching.test
         return Watch(
             name=self.pinned.name,
@@ -258,8 +274,8 @@ class _Job:
             noticeable=None if test.is_shown else watching.noticeable,
             shift=watching.shift,
             rewordings=wordings,
-            calls=spent.calls,
-            cost_usd=round(spent.cost_usd, 6),
+            calls=sum(budget.spent.calls for budget in self.budgets),
+            cost_usd=round(self._cost, 6),
             seed=self.seed,
         )
 

@@ -41,9 +41,9 @@ def _title(watch: Watch) -> str:
 
 def _sentences(watch: Watch) -> Iterator[str]:
     judge = f"{watch.judge.provider}/{watch.judge.model}"
-    asked = f"{watch.asked:,} of {counted(watch.questions, 'question')}"
+    asked = f"{watch.asked + watch.unjudged:,} of {counted(watch.questions, 'question')}"
     pinned = f"pinned on {watch.pinned_at[:10]}, asked on {watch.at[:10]}"
-    yield f"{judge} by the rubric {watch.judge.rubric}, {pinned}: {asked} have a new verdict."
+    yield f"{judge} by the rubric {watch.judge.rubric}, {pinned}: {asked} were asked."
     if watch.model_changed:
         yield f"The provider says that {watch.model_answered} answered. Then it was {watch.judge.model_answered}."
     yield _evidence(watch)

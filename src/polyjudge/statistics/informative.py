@@ -36,8 +36,8 @@ def sizes(signals: Mapping[str, Floats], count: int) -> Floats:
     Each signal counts relative to its mean, so its unit does not matter. NaN is an item that lacks the signal and has
     the mean; a signal that is the same for all items says nothing.
     """
-    told = [_relative(signal) for signal in signals.values()]
-    found = [each for each in told if each is not None]
+    every = [_relative(signal) for signal in signals.values()]
+    found = [each for each in every if each is not None]
     doubt = np.mean(found, axis=0) if found else np.ones(count)
     return PLAIN_SHARE + (1 - PLAIN_SHARE) * doubt
 
