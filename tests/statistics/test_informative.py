@@ -64,6 +64,9 @@ def test_no_item_has_less_than_half_of_its_plain_probability(scores: list[float]
 
 def test_an_item_without_a_signal_counts_as_the_mean_and_a_constant_signal_says_nothing() -> None:
     assert sizes({"spread": np.array([0.0, np.nan, 2.0])}, 3).tolist() == [0.5, 1.0, 1.5]
+    assert sizes({"spread": np.array([1.0, 32.0])}, 2) == pytest.approx(
+        [0.5 + 1 / (1 + 32**0.7), 1.5 - 1 / (1 + 32**0.7)]
+    )
     assert sizes({"spread": np.array([3.0, 3.0])}, 2).tolist() == [1.0, 1.0]
     assert sizes({"none": np.array([np.nan, np.nan])}, 2).tolist() == [1.0, 1.0]
     assert sizes({}, 2).tolist() == [1.0, 1.0]

@@ -16,6 +16,8 @@ from .resampling import Floats, scores_of
 
 PLAIN_SHARE = 0.5
 """The part of an item's probability that does not depend on how informative it looks."""
+_DAMPING = 0.7
+"""The power of a signal: twice the doubt is less than twice the spread of labels, because signals are noisy."""
 
 
 def distance_to_ends(scores: Sequence[float] | Floats, bounds: Bounds) -> Floats:
@@ -33,8 +35,8 @@ def closeness_to(threshold: float, scores: Sequence[float] | Floats) -> Floats:
 def sizes(signals: Mapping[str, Floats], count: int) -> Floats:
     """Return how often each of `count` items is to be drawn, 1 on average, from signals that grow with its doubt.
 
-    Each signal counts relative to its mean, so its unit does not matter. NaN is an item that lacks the signal and has
-    the mean; a signal that is the same for all items says nothing.
+    Each signal, damped, counts relative to its mean, so its unit does not matter. NaN is an item that lacks the signal
+    and has the mean; a signal that is the same for all items says nothing.
     """
     every = [_relative(signal) for signal in signals.values()]
     found = [each for each in every if each is not None]
@@ -43,11 +45,12 @@ def sizes(signals: Mapping[str, Floats], count: int) -> Floats:
 
 
 def _relative(signal: Floats) -> Floats | None:
-    known = signal[~np.isnan(signal)]
+    damped = signal**_DAMPING
+    known = damped[~np.isnan(damped)]
     mean = float(known.mean()) if len(known) else 0.0
     if mean <= 0 or np.ptp(known) == 0:
         return None
-    return np.where(np.isnan(signal), 1.0, signal / mean)
+    return np.where(np.isnan(signal), 1.0, damped / mean)
 
 
 def inclusion_probabilities(sizes_: Floats, count: int) -> Floats:
