@@ -13,6 +13,8 @@ from polyjudge.statistics.resampling import MeanError
 
 from .matching import Pair
 
+ENOUGH_LABELS = 20
+"""With so many labels a language borrows nothing from the others, whose judge may err in another way."""
 _USUAL_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
 
 
@@ -31,8 +33,8 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
     """Estimate the mean score of people, or the share that they would pass, from labels of a random sample.
 
     If each language has at least two labels, it counts by its number of items, not of labels.
-    Languages with few labels borrow the judge's error from the others. Labels that say the probability that their item
-    had of being labelled are weighted by its inverse.
+    Languages with fewer than 20 labels borrow the judge's error from the others. Labels that say the probability that
+    their item had of being labelled are weighted by its inverse. Intervals are of the mean over the judged items.
     """
     judged = list(judged)
     scores = [(rating.language, _passed(rating.value, pass_from, 0)) for rating in judged if rating.value is not None]
@@ -44,7 +46,9 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
         [people for _, _, people in known],
     )
     bounds = usual_scale([*judged_scores, *people_scores])
-    overall = corrected_mean(judged_scores, judge_scores, people_scores, bounds=bounds, probabilities=chances)
+    overall = corrected_mean(
+        judged_scores, judge_scores, people_scores, bounds=bounds, probabilities=chances, only_these=True
+    )
     labelled = {pair.id for pair in pairs}
     others = [each for each in judged if each.value is not None and each.id not in labelled]
     unlabelled = [_passed(each.value, pass_from, 0) for each in others]
@@ -55,7 +59,13 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
         return Correction(overall, {}, separate)
     samples = _samples(languages, scores, known, chances)
     by_language = corrected_by_group(samples, bounds=bounds)
-    return Correction(stratified_mean(samples, bounds=bounds) or overall, by_language, separate)
+    for tag, own in samples.items():
+        if len(own.labelled_people) >= ENOUGH_LABELS:
+            labels = own.labelled_judge, own.labelled_people
+            by_language[tag] = corrected_mean(
+                own.judged, *labels, bounds=bounds, probabilities=own.probabilities, only_these=True
+            )
+    return Correction(stratified_mean(samples, bounds=bounds, only_these=True) or overall, by_language, separate)
 
 
 def probabilities_of(pairs: Sequence[Pair]) -> list[float] | None:

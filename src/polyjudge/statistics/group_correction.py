@@ -8,8 +8,9 @@ import numpy as np
 
 from polyjudge.records.calibration import Figure
 
-from .estimates import MIN_LABELS_FOR_WEIGHT, Bounds, Corrected, Scores, bounded, plain_mean, read_scores
+from .estimates import MIN_LABELS_FOR_WEIGHT, Bounds, Corrected, Scores, bounded, labels_mean, plain_mean, read_scores
 from .resampling import Floats, scores_of
+from .skewed import skewness_of_mean
 
 BORROWED_LABELS = 10
 """The weight of the common spread in a group's own, in labels."""
@@ -25,9 +26,10 @@ class GroupSample:
     probabilities: Sequence[float] | None = None
     """The probability that each labelled item had of being labelled; None if it was the same for all of them."""
 
-    def scores(self, bounds: Bounds | None) -> Scores:
+    def scores(self, bounds: Bounds | None, *, only_these: bool = False) -> Scores:
         """Return the scores as arrays."""
-        return read_scores(self.judged, self.labelled_judge, self.labelled_people, bounds, self.probabilities)
+        labels = self.labelled_judge, self.labelled_people
+        return read_scores(self.judged, *labels, bounds, self.probabilities, only_these=only_these)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def _pooled_scores(samples: Iterable[GroupSample], bounds: Bounds | None) -> Sco
 
 def _with_own_estimates(sample: Scores, figure: Figure, weight: float, scale: Scores) -> Corrected:
     """Return a corrected figure with the estimates of the group alone."""
-    naive, labels_only = plain_mean(sample.judged, scale), plain_mean(sample.people, scale, sample.weights)
+    naive, labels_only = plain_mean(sample.judged, scale), labels_mean(sample)
     return Corrected(figure, naive, labels_only, len(sample.judged), len(sample.people), weight)
 
 
@@ -164,9 +166,12 @@ _MIN_LABELS_FOR_SPREAD = 5
 """With fewer labels a group has the spread of all groups together."""
 
 
-def stratified_mean(groups: Mapping[str, GroupSample], *, bounds: Bounds | None = None) -> Corrected | None:
+def stratified_mean(
+    groups: Mapping[str, GroupSample], *, bounds: Bounds | None = None, only_these: bool = False
+) -> Corrected | None:
     """Estimate the mean score of people over all items; groups are weighted by their items, not by their labels.
 
+    The interval is as that of `corrected_mean`, also with `only_these`.
     None if a group has fewer than two labels, because its difference from the others cannot be estimated.
     """
     if not groups or any(len(group.labelled_people) < 2 for group in groups.values()):
@@ -178,25 +183,14 @@ def stratified_mean(groups: Mapping[str, GroupSample], *, bounds: Bounds | None 
         )
     )
     scale = read_scores(judged, judge, people, bounds)
-    samples = [each.scores(scale.bounds) for each in groups.values()]
+    samples = [each.scores(scale.bounds, only_these=only_these) for each in groups.values()]
     weight = _weight(samples)
-    degrees = max(1, len(scale.people) - len(samples))
     rests = [sample.people - weight * sample.judge for sample in samples]
     shares = np.array([len(sample.judged) for sample in samples], dtype=np.float64) / len(scale.judged)
-    means = [
-        weight * float(sample.judged.mean()) + _mean(rest, sample) for sample, rest in zip(samples, rests, strict=True)
-    ]
-    drawn = sum(
-        share**2 * weight**2 * float(sample.judged.var()) / len(sample.judged)
-        for share, sample in zip(shares, samples, strict=True)
+    figure = _over_groups(weight, rests, samples, shares, scale, only_these=only_these)
+    labels_only = _over_groups(
+        0.0, [sample.people for sample in samples], samples, shares, scale, only_these=only_these
     )
-    figure = _stratified_figure(
-        float(shares @ np.array(means)), _variance(rests, samples, shares, scale) + drawn, degrees, scale
-    )
-    labelled = [sample.people for sample in samples]
-    own = np.array([_mean(sample.people, sample) for sample in samples])
-    variance = _variance(labelled, samples, shares, scale)
-    labels_only = _stratified_figure(float(shares @ own), variance, degrees, scale)
     return Corrected(figure, plain_mean(scale.judged, scale), labels_only, len(scale.judged), len(scale.people), weight)
 
 
@@ -211,22 +205,29 @@ def _weight(samples: Sequence[Scores]) -> float:
     return float(np.clip((weighted @ people) / spread, 0.0, 1.0)) if spread else 0.0
 
 
-def _variance(parts: Sequence[Floats], samples: Sequence[Scores], shares: Floats, scale: Scores) -> float:
-    """Return the variance of a mean over groups; small groups have the pooled spread."""
-    together = [
-        float(((sample.weights * (part - _mean(part, sample))) ** 2).sum())
-        for part, sample in zip(parts, samples, strict=True)
-    ]
-    degrees = max(1, sum(map(len, parts)) - len(parts))
-    pooled, floor = max(sum(together), scale.step**2) / degrees, scale.step**2 / degrees
-    spreads = [
-        squares / (len(part) - 1) if len(part) >= _MIN_LABELS_FOR_SPREAD else pooled
-        for part, squares in zip(parts, together, strict=True)
-    ]
-    return sum(
-        share**2 * max(spread, floor) / len(part) for share, spread, part in zip(shares, spreads, parts, strict=True)
-    )
-
-
-def _stratified_figure(value: float, variance: float, degrees: int, scale: Scores) -> Figure:
-    return bounded(value, math.sqrt(variance), degrees, scale.bounds)
+def _over_groups(
+    weight: float,
+    parts: Sequence[Floats],
+    samples: Sequence[Scores],
+    shares: Floats,
+    scale: Scores,
+    *,
+    only_these: bool,
+) -> Figure:
+    """Return the mean over groups of the weighted judge and the remainders; small groups have the pooled spread."""
+    means = [_mean(part, sample) for part, sample in zip(parts, samples, strict=True)]
+    errors = [sample.weights * (part - mean) for part, mean, sample in zip(parts, means, samples, strict=True)]
+    degrees, step = max(1, sum(map(len, parts)) - len(parts)), scale.step**2
+    pooled = max(sum(float(each @ each) for each in errors), step) / degrees
+    value, variance, labelled = 0.0, 0.0, 0.0
+    for share, mean, each, sample in zip(shares, means, errors, samples, strict=True):
+        kept = float(sample.kept.mean())
+        own = float(each**2 @ sample.kept) / (len(each) - 1) if len(each) >= _MIN_LABELS_FOR_SPREAD else pooled * kept
+        drawn = 0.0 if only_these else weight**2 * float(sample.judged.var()) / len(sample.judged)
+        value += float(share) * (weight * float(sample.judged.mean()) + mean)
+        variance += float(share) ** 2 * (max(own, step / degrees * kept) / len(each) + drawn)
+        labelled += float(share) * (1 - kept)
+    if not variance:
+        return Figure(value, value, value)
+    weighted = np.concatenate([share * each / len(each) for share, each in zip(shares, errors, strict=True)])
+    return bounded(value, math.sqrt(variance), degrees, scale.bounds, skewness_of_mean(weighted, labelled))
