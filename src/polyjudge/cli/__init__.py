@@ -77,6 +77,7 @@ ACTIONS = {
         "bias": "measure how order, length, format, language and pleas move a judge",
         "correct": "estimate people's scores from many judged items and few labels",
         "card": "show a judge's trust card",
+        "watch": "ask again what a judge has answered, and say whether it has changed",
     },
 }
 _GARBAGE_THRESHOLD = 50_000

@@ -69,6 +69,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "calibrate correct": ("judged.jsonl --labels labels.csv", "judged.jsonl --labels labels.csv --format markdown"),
     "calibrate card": ("", "card.json"),
+    "calibrate watch": (
+        "--from watch-then.jsonl support",
+        "support --questions 50 --rewordings 2 --dry-run",
+    ),
     "report": (
         "--results results.json --full-judge results-full-judge.json",
         "judged.jsonl --by language --format html --output judged.html",

@@ -71,6 +71,8 @@ class Rating(Struct, frozen=True, kw_only=True):
     """What the item was made from, if the row says so."""
     has_made_id: bool = False
     """Whether the id was made from the content, so that it differs between systems."""
+    probability: float | None = None
+    """Of a label: the probability that the item had of being labelled, if it was not the same for all items."""
 
 
 @dataclass(slots=True)
@@ -208,6 +210,9 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
     given = _value(row, columns, found)
     if isinstance(given, str):
         return given
+    probability = _probability(row.get("inclusionProbability"))
+    if isinstance(probability, str):
+        return probability
     _name_judge(row, notes)
     if not columns.value and given is not None:
         notes.default_columns.add("label" if row.get("score") in (None, "") else "score")
@@ -230,7 +235,18 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         other_system=other,
         source=_text(row.get("source")),
         has_made_id=_has_made_id(row, tags),
+        probability=probability,
     )
+
+
+def _probability(given: object) -> float | str | None:
+    """Return the probability of being labelled, None without one, or an error message."""
+    if given in (None, ""):
+        return None
+    with suppress(ValueError):
+        if isinstance(given, float | int | str) and not isinstance(given, bool) and 0 < float(given) <= 1:
+            return float(given)
+    return f"'inclusionProbability' is {one_line(repr(given), 40)}, not a number above 0 and at most 1"
 
 
 def _systems(row: Mapping[str, Any]) -> tuple[str, str]:
