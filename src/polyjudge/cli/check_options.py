@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polyjudge.concurrency.workers import usable_cores
 from polyjudge.errors import ConfigError
 from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import ACCEPTED_FILE, PROJECT_FILE
@@ -16,6 +17,8 @@ from polyjudge.judges.offline import OfflineJudge
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.text.display import harmless
+
+from .options import at_least
 
 if TYPE_CHECKING:
     from polyjudge.checks.policy import CheckPolicy
@@ -39,6 +42,19 @@ def add_check_options(add: Callable[..., object], *, with_names: bool = True, of
     add("--skip-checks", default="", metavar="NAME,…", help="do not run these checks or findings")
     accepted = f"file of accepted findings, which are counted but not shown; default: {ACCEPTED_FILE}, if there is one"
     add("--accepted", type=Path, metavar="FILE", help=accepted)
+
+
+def add_jobs_option(add: Callable[..., object]) -> None:
+    """Add the option of the commands that check many texts."""
+    processes = (
+        "processes that check texts at the same time, where there are thousands; default: one for each usable core"
+    )
+    add("--jobs", type=at_least(1), metavar="N", help=processes)
+
+
+def jobs_of(options: argparse.Namespace) -> int:
+    """Return how many processes the options allow."""
+    return options.jobs or usable_cores()
 
 
 def add_offline_options(parser: argparse.ArgumentParser) -> None:
