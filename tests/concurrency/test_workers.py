@@ -27,7 +27,7 @@ def in_chunks(items, size):
 
 
 def done(prepare, setup, chunks, *, jobs, few=0):
-    with Workers(prepare, setup, jobs=jobs, few=few) as workers:
+    with Workers(prepare, setup, size=len, jobs=jobs, few=few) as workers:
         return list(workers.map(chunks))
 
 
@@ -64,7 +64,7 @@ def test_chunks_are_taken_as_they_are_needed():
             taken.append(len(taken))
             yield [len(taken)]
 
-    with Workers(times, 1, jobs=2, few=0) as workers:
+    with Workers(times, 1, size=len, jobs=2, few=0) as workers:
         results = workers.map(endless())
         assert [next(results) for _ in range(5)] == [[1], [2], [3], [4], [5]]
         assert len(taken) <= 5 + 2 * 3 + 1
@@ -108,7 +108,7 @@ PROGRAM = """
 import sys
 from tests.concurrency.chunk_work import waiting
 from polyjudge.concurrency.workers import Workers
-with Workers(waiting, (sys.argv[1], float(sys.argv[2])), jobs=2, few=0) as workers:
+with Workers(waiting, (sys.argv[1], float(sys.argv[2])), size=len, jobs=2, few=0) as workers:
     list(workers.map([1] for _ in range(10_000)))
 """
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from polyjudge.concurrency.workers import FEW, Workers
 from polyjudge.files.spill import Spilled
 from polyjudge.languages.table import LanguageTable
-from polyjudge.plugins import PLUGINS
 from polyjudge.records.findings import CheckedText, TextCheck
 from polyjudge.records.translation import Language, LanguageResult
 
@@ -50,8 +49,7 @@ class ManyTexts:
     ) -> Iterator[tuple[LanguageResult, Sequence[TextCheck | None]]]:
         """Yield each language with the checks of its outputs, in order; None for all if the table does not have it."""
         setup = self.checker.table, self.checker.policy
-        jobs = self.jobs if PLUGINS.are_of_packages else 1  # another process does not have what was registered here
-        with Workers(_prepare, setup, jobs=jobs, few=self.few) as workers:
+        with Workers(_prepare, setup, size=len, jobs=self.jobs, few=self.few) as workers:
             for found in workers.map(self._chunks(languages)):
                 for language, each in zip(self._asked.popleft(), found, strict=True):
                     language.alone.append(each)

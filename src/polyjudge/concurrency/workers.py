@@ -24,12 +24,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from polyjudge.errors import ConfigError
+from polyjudge.plugins import PLUGINS
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 Setup = TypeVar("Setup")
-Item = TypeVar("Item")
+Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 
 FEW = 4_000
@@ -78,26 +79,29 @@ def _quota(path: Path) -> float | None:
         return None
 
 
-class Workers(Generic[Setup, Item, Result]):
+class Workers(Generic[Setup, Chunk, Result]):
     """Does chunks of items in processes; `prepare` turns the setup into what does a chunk, once in each process.
 
     `prepare` is a function of a module, and the setup, the chunks and the results can be pickled. With one job all is
-    done in this process, else the first `few` items.
+    done in this process, else the first `few` items, of which a chunk has `size`. All is done here as well if something
+    was registered from Python, because other processes would not have it.
     """
 
     def __init__(
         self,
-        prepare: Callable[[Setup], Callable[[Sequence[Item]], Result]],
+        prepare: Callable[[Setup], Callable[[Chunk], Result]],
         setup: Setup,
         *,
+        size: Callable[[Chunk], int],
         jobs: int,
         few: int = FEW,
     ) -> None:
         self._prepare, self._setup = prepare, setup
-        self._jobs, self._few = jobs if sys.executable else 1, few
-        self._work: Callable[[Sequence[Item]], Result] | None = None
+        self._size, self._few = size, few
+        self._jobs = jobs if sys.executable and PLUGINS.are_of_packages else 1
+        self._work: Callable[[Chunk], Result] | None = None
         self._threads: ThreadPoolExecutor | None = None
-        self._processes = [_Process((prepare, setup)) for _ in range(jobs)]
+        self._processes: list[_Process] = []
         self._idle = SimpleQueue[_Process]()
         self._warned = set[str]()
 
@@ -113,24 +117,26 @@ class Workers(Generic[Setup, Item, Result]):
                 process.close(at_once=error is not None)
             self._threads.shutdown()
 
-    def map(self, chunks: Iterable[Sequence[Item]]) -> Iterator[Result]:
+    def map(self, chunks: Iterable[Chunk]) -> Iterator[Result]:
         """Yield the result of each chunk, in order; chunks are taken as they are needed."""
         rest, left = iter(chunks), math.inf if self._jobs == 1 else self._few
         while self._threads is None and left > 0:
             chunk = next(rest, None)
             if chunk is None:
                 return
-            left -= len(chunk)
+            left -= self._size(chunk)
             yield self._do_here(chunk)
         yield from self._spread(rest)
 
-    def _do_here(self, chunk: Sequence[Item]) -> Result:
+    def _do_here(self, chunk: Chunk) -> Result:
         if self._work is None:
             self._work = self._prepare(self._setup)
         return self._work(chunk)
 
-    def _spread(self, chunks: Iterator[Sequence[Item]]) -> Iterator[Result]:
+    def _spread(self, chunks: Iterator[Chunk]) -> Iterator[Result]:
         if self._threads is None:
+            task = pickle.dumps((self._prepare, self._setup))
+            self._processes = [_Process(task) for _ in range(self._jobs)]
             self._threads = ThreadPoolExecutor(self._jobs, thread_name_prefix="polyjudge-worker")
             for process in self._processes:
                 self._idle.put(process)
@@ -142,7 +148,7 @@ class Workers(Generic[Setup, Item, Result]):
         while asked:
             yield self._result(asked.popleft().result())
 
-    def _ask(self, chunk: Sequence[Item]) -> "_Answer":
+    def _ask(self, chunk: Chunk) -> "_Answer":
         process = self._idle.get()
         try:
             return process.ask(chunk)
@@ -167,13 +173,13 @@ _Answer = tuple[Any, BaseException | None, Sequence[Warning]]
 class _Process:
     """One worker, which is started when it is first asked, and again if something else ends it."""
 
-    def __init__(self, task: tuple[Any, Any]) -> None:
+    def __init__(self, task: bytes) -> None:
         self._task = task
         self._running: tuple[subprocess.Popen[bytes], Connection[Any, Any]] | None = None
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def ask(self, chunk: Sequence[Any]) -> _Answer:
+    def ask(self, chunk: object) -> _Answer:
         """Return the answer for a chunk; if the process is ended meanwhile, another one does the chunk once more."""
         code = 0
         for _ in range(_TRIES):
@@ -222,7 +228,7 @@ class _Process:
                 process.wait()
 
 
-def _started(task: tuple[Any, Any]) -> "tuple[subprocess.Popen[bytes], Connection[Any, Any]]":
+def _started(task: bytes) -> "tuple[subprocess.Popen[bytes], Connection[Any, Any]]":
     """Start a process that imports from where this one does, and send it its task.
 
     It is in a session of its own: Ctrl-C is for the caller, who ends it.
@@ -244,7 +250,7 @@ def _started(task: tuple[Any, Any]) -> "tuple[subprocess.Popen[bytes], Connectio
     finally:
         right.close()
     with suppress(ConnectionError):  # it has ended already, which the first question finds
-        ours.send(task)
+        ours.send_bytes(task)
     return process, ours
 
 
