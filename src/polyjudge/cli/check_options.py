@@ -57,9 +57,12 @@ def jobs_of(options: argparse.Namespace) -> int:
     return options.jobs or usable_cores()
 
 
-def add_offline_options(parser: argparse.ArgumentParser) -> None:
-    """Add the same options to a command with a judge, which may be `offline`."""
-    add_check_options(parser.add_argument_group("checks of the judge 'offline'").add_argument, with_names=False)
+def add_offline_options(parser: argparse.ArgumentParser, *, of_many: bool = False) -> None:
+    """Add the same options to a command with a judge, which may be `offline`, and then judges in several processes."""
+    add = parser.add_argument_group("checks of the judge 'offline'").add_argument
+    add_check_options(add, with_names=False)
+    if of_many:
+        add_jobs_option(add)
 
 
 def checks_of_judge(

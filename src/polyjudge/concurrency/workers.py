@@ -111,10 +111,14 @@ class Workers(Generic[Setup, Chunk, Result]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close(at_once=error is not None)
+
+    def close(self, *, at_once: bool) -> None:
+        """End the processes; `at_once` if chunks are left that nobody waits for."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             for process in self._processes:
-                process.close(at_once=error is not None)
+                process.close(at_once=at_once)
             self._threads.shutdown()
 
     def map(self, chunks: Iterable[Chunk]) -> Iterator[Result]:
