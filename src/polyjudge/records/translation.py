@@ -62,8 +62,7 @@ class LanguageResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """BCP 47."""
     script_family: str = ""
     priority: str = ""
-    prompts: Sequence[PromptResult] = ()
-    """A tuple, unless they are so many that they are on disk."""
+    prompts: Sequence[PromptResult] = ()  # a tuple, unless they are so many that they are on disk
     extra: Mapping[str, Any] = {}
 
 
@@ -102,8 +101,7 @@ class LanguageScore(Struct, frozen=True, kw_only=True, rename="camel"):
     """Prompts with a verdict."""
     unjudged: int = 0
     means: Mapping[str, Number] = {}
-    prompts: Sequence[PromptScore] = ()
-    """A tuple, unless they are so many that they are on disk."""
+    prompts: Sequence[PromptScore] = ()  # a tuple, unless they are so many that they are on disk
     batching: Mapping[str, Any] = {}
     """The number of languages per call, and the effect on the scores."""
     extra: Mapping[str, Any] = {}
