@@ -18,7 +18,7 @@ from polyjudge.records.requests import ModelName, Reply
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, judged_texts, render_context
 
 from . import base
-from .base import Asker, ProviderSource, Question, Reading, ReplyLimit
+from .asking import Asker, ProviderSource, Question, Reading, ReplyLimit
 from .judged_text import ReplyContext
 from .parsing import JudgeJson, read_reply
 from .reply_text import first_turn, without_reasoning

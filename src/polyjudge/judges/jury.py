@@ -19,7 +19,8 @@ from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, 
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import ItemJudge, Judge, ModelAddresses, ProviderSource, bound, close_judge
+from .asking import ProviderSource
+from .base import ItemJudge, Judge, ModelAddresses, bound, close_judge
 
 
 class RepeatedJudge:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from polyjudge.records.outcomes import OTHER_CANDIDATE, PAIR_FIELDS, Failure, JudgeResult, Order, Outcome, Preference
 
 from . import base
-from .base import ModelAddresses, ProviderSource
+from .asking import ProviderSource
+from .base import ModelAddresses
 from .jury import joint_provenance
 from .pairwise import PairwiseJudge
 

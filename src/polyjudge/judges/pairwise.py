@@ -18,7 +18,8 @@ from polyjudge.records.rubrics import RubricCriterion
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, judged_texts, render_context
 
 from . import base
-from .base import Asker, Context, Question, raise_failure, then_close
+from .asking import Asker, Question
+from .base import Context, raise_failure, then_close
 from .choice import LABEL_LIMIT, Labels, read_prompt
 
 Pair = tuple[str, str] | tuple[str, str, Context]

@@ -22,7 +22,7 @@ from polyjudge.text.numbers import plain_number
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import Asker, Question, Reading
+from .asking import Asker, Question, Reading
 from .judged_text import ReplyContext
 from .parsing import JudgeJson, read_reply
 

@@ -23,7 +23,7 @@ from polyjudge.text.quotes import locate
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import Asker, ProviderSource, Question, Reading
+from .asking import Asker, ProviderSource, Question, Reading
 from .judged_text import ReplyContext
 from .parsing import read_judge_json
 from .rubric import read_number
