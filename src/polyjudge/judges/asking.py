@@ -1,5 +1,6 @@
 """Send a judge's question to a model, and return the outcome in its reply."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import copy
@@ -21,8 +22,8 @@ from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.providers.services import address_of, is_own_server, is_remote
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, JudgeResult, Outcome, Provenance
-from polyjudge.records.requests import ModelName, Origin, Reply, Request
-from polyjudge.records.runs import Event
+from polyjudge.records.requests import MOST_LOGPROBS, ModelName, Origin, Reply, Request
+from polyjudge.records.runs import Event, Warned
 from polyjudge.records.spans import ErrorSpan
 from polyjudge.version import __version__
 
@@ -40,6 +41,11 @@ class Question(Struct, frozen=True):
     rubric: str
     fingerprint: str
     repeat: int = 0
+
+
+def with_token_probabilities(fingerprint: str, wanted: bool) -> str:
+    """Return the fingerprint of a judge: with token probabilities it is another run than without."""
+    return f"{fingerprint} {MOST_LOGPROBS} logprobs" if wanted else fingerprint
 
 
 class ReplyLimit(NamedTuple):
@@ -63,6 +69,9 @@ class Reading(TypedDict):
     parse_method: str
     repaired: NotRequired[bool]
     spans: NotRequired[tuple[ErrorSpan, ...]]
+    probabilities: NotRequired[dict[str, float]]
+    other_probability: NotRequired[float | None]
+    expected_score: NotRequired[float | None]
 
 
 class ProviderSource(Protocol):
@@ -91,6 +100,7 @@ class Asker:
     """Sends questions to one model, through the given provider or the one in the model's name.
 
     Without a model, the default judge is asked. Without `max_tokens`, `limit` limits a reply, by the provider.
+    `token_probabilities` asks for the log probabilities of the reply's tokens.
     """
 
     def __init__(
@@ -102,11 +112,15 @@ class Asker:
         provider: Provider | None = None,
         max_tokens: int | None = None,
         limit: ReplyLimit | None = None,
+        token_probabilities: bool = False,
     ) -> None:
         self.given_model = self._name = model or ("opus" if provider is None else provider.origin.provider)
         self._max_tokens = max_tokens
         self._limit = limit if max_tokens is None else None
         self._thinks = False
+        self._top_logprobs = MOST_LOGPROBS if token_probabilities else None
+        self._emit: Callable[[Event], None] = _warn
+        self._has_warned = False
         self._system = system
         self._cache_db = cache_db
         self._given = provider
@@ -123,6 +137,7 @@ class Asker:
             temperature=0.0,
             max_tokens=self._most_tokens(provider),
             repeat=question.repeat,
+            top_logprobs=self._top_logprobs,
         )
         try:
             request, reply = await self._complete(provider, request)
@@ -130,6 +145,9 @@ class Asker:
             reply = Reply(text="", model="", attempts=error.attempts)
             provenance = provenance_of(provider.origin, request, question, reply)
             return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, provenance)
+        if self._top_logprobs is not None and not reply.tokens and not self._has_warned:
+            self._has_warned = True
+            self._emit(Warned(f"{self.name} {_why_no_tokens(reply)}. Its results have no token probabilities."))
         return _read(reply, read, provenance_of(provider.origin, request, question, reply))
 
     @cached_property
@@ -139,6 +157,11 @@ class Asker:
             return ModelName(self._given.origin.provider, str(self._name))
         return self._name if isinstance(self._name, ModelName) else resolve_model(self._name)
 
+    @property
+    def wants_tokens(self) -> bool:
+        """Whether it asks for token probabilities."""
+        return self._top_logprobs is not None
+
     def model(self) -> tuple[ModelName, str]:
         """Return the model with its address, which is empty for the vendor's own."""
         return self.name, address_of(self.name.provider) if self._given is None else self._given.origin.base_url
@@ -147,6 +170,7 @@ class Asker:
         """Return this asker with a provider opened by a run, or with its own provider wrapped by the run."""
         bound, name = copy(self), self.name
         bound._cache_db, bound._opened, bound._thinks = None, None, False
+        bound._emit, bound._has_warned = stack.emit, False
         if self._given is not None:
             bound._given = stack.around(self._given, name)
         else:
@@ -196,6 +220,16 @@ class Asker:
                 provider = CachedProvider(provider, cache_at(self._cache_db))
             self._opened = provider, model
         return self._opened
+
+
+def _warn(event: Event) -> None:
+    """Warn the caller of a judge outside a run."""
+    if isinstance(event, Warned):
+        warnings.warn(event.message, stacklevel=4)
+
+
+def _why_no_tokens(reply: Reply) -> str:
+    return "does not give the probabilities of tokens" if "top_logprobs" in reply.dropped else "returned no tokens"
 
 
 def _read(reply: Reply, read: Callable[[Reply], Reading], provenance: Provenance) -> Outcome:

@@ -12,7 +12,7 @@ from polyjudge.errors import DataError, NotRecordedError, ProviderError, Refused
 from polyjudge.files.json_lines import read_json_lines
 from polyjudge.records.codec import from_json
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
-from polyjudge.records.requests import Finish, Origin, Reply, Request
+from polyjudge.records.requests import Finish, Origin, Reply, Request, Token
 
 from .base import Stopwatch
 
@@ -58,6 +58,8 @@ class RecordedAnswer(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     finish: Finish = "stop"
     input_tokens: int | None = None
     output_tokens: int | None = None
+    tokens: tuple[Token, ...] = ()
+    """The tokens of the text with their log probabilities, given if they are asked for."""
     error: Literal["", "refused", "transient", "provider_error"] = ""
     """Fails with this error instead of answering; `text` is then the message."""
 
@@ -120,4 +122,5 @@ def _reply(row: RecordedAnswer, request: Request) -> Reply:
         finish=row.finish,
         input_tokens=row.input_tokens,
         output_tokens=row.output_tokens,
+        tokens=row.tokens if request.top_logprobs is not None else (),
     )
