@@ -139,7 +139,7 @@ def test_a_choice_has_the_probability_of_each_label_where_the_labels_part():
     assert result.expected_score == pytest.approx((0.2 + 0.5 * 0.28) / 0.9, abs=1e-5)
 
 
-def test_a_label_that_starts_another_one_is_told_by_the_token_after_it():
+def test_a_label_that_starts_another_one_is_known_by_the_token_after_it():
     tokens = [token('{"verdict": "'), token("yes", ("no", 0.1)), token('"', ("_but", 0.25)), token(', "reason": ""}')]
     result = chosen(["yes", "yes_but", "no"], *tokens)
 

@@ -83,7 +83,7 @@ def weighted_mean(rubric: Rubric, subscores: Mapping[str, float]) -> float | Non
 
 
 def with_expected_score(rubric: Rubric, reading: Reading, found: JudgeJson, reply: Reply) -> Reading:
-    """Return a reading with its expected score, if the tokens of all scores that make it up are told for certain."""
+    """Return a reading with its expected score, if it is certain which tokens are the scores that make it up."""
 
     def probabilities(key: str, value: float) -> Probabilities | None:
         place = place_of_number(reply.text, found, key, value)

@@ -112,12 +112,12 @@ def number_probabilities(reply: Reply, place: Place, scale: Scale) -> Probabilit
 
 
 def label_probabilities(reply: Reply, place: Place, labels: tuple[str, ...]) -> Probabilities | None:
-    """Return the probabilities of the labels, at the tokens at which the chosen one is told from the others."""
+    """Return the probabilities of the labels, at the tokens where the chosen one and the others part."""
     start, sums = _byte_offset(reply.text, place.start), _LabelSums({_folded(label): label for label in labels})
     for placed in _aligned(reply):
         if placed.start + len(placed.raw) > start and sums.add(placed, max(start - placed.start, 0)):
             break
-    else:  # the reply ends in the label, so no later token tells it from longer ones
+    else:  # the reply ends in the label, so no later token shows that it is not a longer one
         sums.end()
     return _normalised(sums.found, sums.unclear)
 
@@ -133,7 +133,7 @@ class _LabelSums:
         self._share = 1.0
 
     def add(self, placed: _Placed, skipped: int) -> bool:
-        """Add the options at one token, without its first bytes; return whether the chosen label is told now."""
+        """Add the options at one token, without its first bytes; return whether the chosen label is certain now."""
         prefix = placed.raw[:skipped]
         (_, chosen_share), *others = placed.options()
         chosen = self._written + placed.raw[skipped:]
@@ -189,9 +189,9 @@ def _meant(raw: bytes, forms: Mapping[str, str]) -> set[str]:
     start = _folded(whole.lstrip(_AROUND_LABEL))
     if not start and not part:
         return set()
-    begun = {label for form, label in forms.items() if form.encode().startswith(start.encode() + part)}
-    if begun or part:
-        return begun
+    starting = {label for form, label in forms.items() if form.encode().startswith(start.encode() + part)}
+    if starting or part:
+        return starting
     whole_words = [form for form in forms if start.startswith(form) and not start[len(form)].isalnum()]
     return {forms[max(whole_words, key=len)]} if whole_words else set()
 

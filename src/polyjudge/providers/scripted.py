@@ -32,7 +32,8 @@ class ScriptedProvider:
         """Answer from a JSON Lines file; its rows are described in docs/guides/scripted.md."""
         del timeout_s  # a recording answers at once
         recording = Recording.read(Path(path))
-        return cls(recording.answer, name=f"recording-{fingerprint(recording.rows, 16)}")
+        rows = [identity_of(row) for row in recording.rows]
+        return cls(recording.answer, name=f"recording-{fingerprint(rows, 16)}")
 
     async def complete(self, request: Request) -> Reply:
         """Return the script's reply to a request."""
@@ -78,6 +79,11 @@ class RecordedAnswer(Struct, frozen=True, rename="camel", forbid_unknown_fields=
         if self.prompt or self.prompt_sha256:
             return self.prompt == request.prompt or self.prompt_sha256 == prompt_sha256(request.prompt)
         return all(piece in request.prompt for piece in self.contains)
+
+
+def identity_of(row: RecordedAnswer) -> dict[str, object]:
+    """Return what makes a row of a recording another one; tokens came later, and count only if there are any."""
+    return {name: getattr(row, name) for name in row.__struct_fields__ if name != "tokens" or row.tokens}
 
 
 @dataclass(frozen=True, slots=True)
