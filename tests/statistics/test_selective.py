@@ -74,7 +74,8 @@ def test_a_policy_that_passes_hands_its_share_to_the_next():
     near, good = Trial(200, two_thirds), Trial(200, 0)
     assert certified([near, near, near, near], 0.2, 0.1, STARTS) is None
     assert certified([good, near, near, near], 0.2, 0.1, STARTS) == 3
-    assert certified([good, near, near, near], 0.2, 0.1, (0, 2, 2)) == 0
+    assert certified([good, near, near, near], 0.2, 0.1, (0, 2, 2)) == 3
+    assert certified([good, near, near, near], 0.2, 0.1, (0, 4, 4)) == 0
     assert certified([good, near, near, near], 0.2, 0.1, (0, 0, 2)) == 3
     assert certified([near, good, good, good], 0.2, 0.1, (0, 0, 0)) == 3
 
