@@ -10,7 +10,7 @@ from polyjudge.folder_trust import private_path
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import TrustCard
-from polyjudge.reports.calibration import card_plots
+from polyjudge.reports.severity_plots import card_plots
 from polyjudge.reports.translation_formats import CARD_FORMATS
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import CARDS_FOLDER, find_card, read_card

@@ -73,11 +73,11 @@ def _read(paths: Iterable[Path], options: argparse.Namespace) -> SpanAnnotations
 def read_span_sides(options: argparse.Namespace) -> tuple[list[SpanAnnotation], list[SpanAnnotation]]:
     """Return the annotations of judges and of people, of whom there may be none."""
     own, theirs = _read(options.results, options), _read(options.labels, options)
-    patterns = _patterns(options)
+    patterns = people_patterns(options)
     if theirs.annotations:
         return own.annotations, _people_of(theirs, patterns)
-    people = [each for each in own.annotations if _is_person(each.annotator, patterns)]
-    judges = [each for each in own.annotations if not _is_person(each.annotator, patterns)]
+    people = [each for each in own.annotations if is_person(each.annotator, patterns)]
+    judges = [each for each in own.annotations if not is_person(each.annotator, patterns)]
     if not judges:
         raise ConfigError(f"No error spans of judges in {options.results[0]}.")
     return judges, people
@@ -85,11 +85,12 @@ def read_span_sides(options: argparse.Namespace) -> tuple[list[SpanAnnotation], 
 
 def _people_of(labels: SpanAnnotations, patterns: Sequence[str]) -> list[SpanAnnotation]:
     """Return the annotations of those who are people by their names; of all if no name says so."""
-    people = [each for each in labels.annotations if _is_person(each.annotator, patterns)]
+    people = [each for each in labels.annotations if is_person(each.annotator, patterns)]
     return people or labels.annotations
 
 
-def _patterns(options: argparse.Namespace) -> Sequence[str]:
+def people_patterns(options: argparse.Namespace) -> Sequence[str]:
+    """Return the names of people, as patterns: those of the options, or usual ones."""
     return [each.strip() for each in options.people.split(",") if each.strip()] or PEOPLE
 
 
@@ -97,11 +98,11 @@ def _sides(
     own: SpanAnnotations, theirs: SpanAnnotations, options: argparse.Namespace
 ) -> tuple[list[SpanAnnotation], list[SpanAnnotation]]:
     """Return the annotations of judges and of people; in one file, people are known by their names."""
-    patterns = _patterns(options)
+    patterns = people_patterns(options)
     if theirs.annotations:
         return own.annotations, theirs.annotations if options.against else _people_of(theirs, patterns)
-    people = [each for each in own.annotations if _is_person(each.annotator, patterns)]
-    judges = [each for each in own.annotations if not _is_person(each.annotator, patterns)]
+    people = [each for each in own.annotations if is_person(each.annotator, patterns)]
+    judges = [each for each in own.annotations if not is_person(each.annotator, patterns)]
     if not people or not judges:
         names = sorted({each.annotator or "(no name)" for each in own.annotations})
         which = "No annotator" if not people else "Every annotator"
@@ -112,7 +113,8 @@ def _sides(
     return judges, people
 
 
-def _is_person(name: str, patterns: Sequence[str]) -> bool:
+def is_person(name: str, patterns: Sequence[str]) -> bool:
+    """Return whether the name of an annotator is that of a person."""
     return any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)
 
 

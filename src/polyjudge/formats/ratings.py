@@ -21,7 +21,7 @@ from polyjudge.verdicts.translation import scores_pass
 from .columns import AS_IT_IS, MISSING, Row, TableOptions, cell, made_id
 from .items import CLUSTER_COLUMNS
 from .metrics_files import SCORE_FILES, pair_of, system_scores
-from .rating_values import PREFERENCES, WORDS, number_of
+from .rating_values import PREFERENCES, WORDS, number_of, word_of
 from .row_files import column_map, first_row_of, named_rows_of
 from .row_filters import RowFilter
 from .tools import tool_format_of
@@ -69,6 +69,10 @@ class Rating(Struct, frozen=True, kw_only=True):
     """The second system of a pair, of which the rating is a preference; empty for the rating of one text."""
     source: str = ""
     """What the item was made from, if the row says so."""
+    category: str = ""
+    """The rating as it is written, if it is a word and categories are wanted; it may have no `value`."""
+    kind: str = ""
+    """The kind of rater that the row names, such as human or llm."""
     has_made_id: bool = False
     """Whether the id was made from the content, so that it differs between systems."""
 
@@ -129,6 +133,8 @@ class RatingColumns:
     """Systems to exclude, by name, or in one language only, such as `en-de/refA`."""
     system: str = ""
     """The only system to include; empty for all."""
+    categories: bool = False
+    """Whether ratings may be any words; else words other than pass, fail and preferences are errors."""
     table: TableOptions = AS_IT_IS
     """How the file is to be read."""
 
@@ -205,9 +211,11 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
     if (columns.leave_out or columns.system) and columns.excludes(str(row.get("language") or ""), system):
         return ""
     found = _given(row, columns)
-    given = _value(row, columns, found)
+    given, category = _value(row, columns, found), _category(row, columns, found)
     if isinstance(given, str):
-        return given
+        if not category:
+            return given
+        given = None
     _name_judge(row, notes)
     if not columns.value and given is not None:
         notes.default_columns.add("label" if row.get("score") in (None, "") else "score")
@@ -229,6 +237,8 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         part=_text(None if (part := cell(row, columns.part)) is MISSING else part),
         other_system=other,
         source=_text(row.get("source")),
+        category=category,
+        kind=_text(row.get("kind")).strip().casefold(),
         has_made_id=_has_made_id(row, tags),
     )
 
@@ -298,6 +308,13 @@ def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) 
     if found:
         return number_of(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
     return None if columns.in_results else _no_column(columns)
+
+
+def _category(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) -> str:
+    """Return a rating that is a word, if such are wanted; of a judge that chooses one of several, its verdict."""
+    if not columns.categories or row.get("outcome") == "failure":
+        return ""
+    return word_of([row.get("verdict")] if row.get("outcome") == "result" and not columns.value else found)
 
 
 def _given(row: Mapping[str, Any], columns: RatingColumns) -> list[object]:
