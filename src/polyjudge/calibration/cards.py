@@ -163,6 +163,8 @@ def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
         spans=old.spans,
         span_texts=old.span_texts,
         replacement=old.replacement,
+        verdicts=old.verdicts,
+        ordering=old.ordering,
     )
 
 

@@ -75,7 +75,9 @@ def _judge(options: argparse.Namespace, judges: Sequence[str]) -> str:
         return found[0]
     listed = one_line(", ".join(judges), _LONGEST_LIST)
     if not judges:
-        raise ConfigError("All annotators are people. Name the judge with --judge, and the people with --people.")
+        raise ConfigError(
+            "All annotators are people, so no verdicts are a judge's. Name the people with --people, if that is wrong."
+        )
     if wanted and not found:
         raise UnknownNameError("judge in --judge", wanted, judges)
     raise ConfigError(f"The labels are by several judges: {listed}. Name one with --judge.")

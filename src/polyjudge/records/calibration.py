@@ -170,6 +170,36 @@ class LanguageTrust(Struct, frozen=True, kw_only=True, rename="camel"):
     """Comparisons of one of its texts with one person's annotation."""
     replacement: Replacement | None = None
     """Whether it could take the place of a person."""
+    verdicts: Figure | None = None
+    """Share of the recorded items with a verdict."""
+    ordering: Figure | None = None
+    """How often it puts the better of two items first, by people's labels; 0.5 is chance."""
+    verdict_from: str = ""
+    """What the verdict is based on: empty for perturbed texts, else `labels`."""
+
+
+class RecordedVerdicts(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What results that any tool recorded say of their judge, without asking it anything."""
+
+    items: int
+    verdicts: Figure = Figure()
+    """Share of the items with a verdict."""
+    ordering: Figure = Figure()
+    """How often it puts the better of two items first, by people's labels; 0.5 is chance."""
+    failures: Mapping[str, int] = {}
+    """Items without a verdict, by kind."""
+    means: Mapping[str, Figure] = {}
+    """Mean scores of the judge and of people."""
+    orders: Mapping[str, Figure] = {}
+    """Of verdicts recorded in both orders."""
+    people: Mapping[str, Mapping[str, Figure]] = {}
+    """How far each two people agree, and the judge with each of them."""
+    ceiling: Mapping[str, Figure] = {}
+    """How far one person agrees with the others, averaged over people: what a judge can be expected to reach."""
+    not_measured: Mapping[str, str] = {}
+    """What could not be measured, and why."""
+    sources: tuple[str, ...] = ()
+    """The kinds of files."""
 
 
 class JudgeIdentity(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -207,6 +237,8 @@ class TrustCard(Struct, frozen=True, kw_only=True, rename="camel"):
     """By perturbation, what a judge of error spans finds of planted errors; the empty name is clean texts."""
     replacement: Replacement | None = None
     """Whether it could take the place of a person, over all languages."""
+    recorded: RecordedVerdicts | None = None
+    """What recorded results say of it."""
     runs: tuple[Mapping[str, Any], ...] = ()
     """When each measurement was made, with the numbers of texts and questions."""
 

@@ -18,6 +18,7 @@ from polyjudge.store.trust_cards import card_lines
 from polyjudge.verdicts.trust import TEXTS_FOR_A_VERDICT, TRUST_VERDICTS, JudgeTrust, figure_text
 
 from .blocks import Block, Heading, Lines, Table
+from .recorded import recorded_blocks
 
 _MOST_NAMED = 6
 
@@ -42,7 +43,9 @@ def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
         yield Heading(2, "May it replace a person?")
         yield _replacement(card, card.replacement, table)
         yield from _reasons(card.replacement)
-    if card.languages:
+    if card.recorded is not None:
+        yield from recorded_blocks(card, card.recorded, table)
+    if (card.recorded is None and card.languages) or any(trust.comparisons for trust in card.languages.values()):
         yield Heading(2, "By language")
         yield _languages(card, table)
 
@@ -63,7 +66,7 @@ def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     measured = [
         trust
         for trust in card.languages.values()
-        if trust.comparisons or not (trust.labels or trust.span_texts or trust.replacement)
+        if trust.comparisons or trust.verdict_from or not (trust.labels or trust.span_texts or trust.replacement)
     ]
     if measured:
         yield f"Calibration: {_verdict_counts(measured)}."
@@ -85,8 +88,12 @@ def _verdict_counts(measured: Sequence[LanguageTrust]) -> str:
     """Return the number of languages by verdict, and what more data is needed."""
     counts = Counter(trust.verdict for trust in measured)
     text = ", ".join(f"{verdict} in {counts[verdict]}" for verdict in TRUST_VERDICTS if counts[verdict])
-    short = [trust.texts for trust in measured if trust.verdict == "not enough data"]
-    needed = f"{TEXTS_FOR_A_VERDICT} texts" if all(texts < TEXTS_FOR_A_VERDICT for texts in short) else "more texts"
+    short = [trust for trust in measured if trust.verdict == "not enough data"]
+    needed = "more texts"
+    if all(trust.verdict_from for trust in short):
+        needed = "more labels"
+    elif all(trust.texts < TEXTS_FOR_A_VERDICT for trust in short):
+        needed = f"{TEXTS_FOR_A_VERDICT} texts"
     languages = "language" if len(measured) == 1 else "languages"
     return f"{text} of {len(measured)} {languages}{f' (needs {needed} per language)' if short else ''}"
 
