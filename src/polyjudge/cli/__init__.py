@@ -74,6 +74,7 @@ ACTIONS = {
         "perturb": "measure whether a judge notices perturbed texts",
         "agreement": "measure how far a judge agrees with people, or with another judge",
         "consensus": "combine the error spans of several judges, by weights learnt from people",
+        "replace": "test whether a judge could take the place of a person",
         "bias": "measure how order, length, format, language and pleas move a judge",
         "cascade": "learn when a cheap judge may answer, with a guaranteed agreement with people",
         "correct": "estimate people's scores from many judged items and few labels",
@@ -99,6 +100,7 @@ _WITHOUT_PROGRESS = {
     "calibrate cascade",
     "calibrate consensus",
     "calibrate correct",
+    "calibrate replace",
     *(f"cache {action}" for action in ("stats", "prune", "export", "import", "verify")),
 }
 """Commands that may run for long without a count to show."""

@@ -63,6 +63,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "spans.jsonl --save consensus.json --spans combined.jsonl",
         "spans.jsonl --at-least 2 --spans voted.jsonl",
     ),
+    "calibrate replace": (
+        "annotators.csv --judge openai/gpt-5-mini --epsilon skilled",
+        "annotators.csv --judge gpt-5-mini --filter language=fr --epsilon experts --fail-unless passes",
+    ),
     "calibrate bias": (
         "--judge openai/gpt-5-mini --budget 200",
         "--judge openai/gpt-5-mini --effects position --filter language=fr --dry-run",
