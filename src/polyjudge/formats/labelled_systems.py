@@ -4,7 +4,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -42,16 +41,22 @@ class LabelledSystems:
 
 
 def has_several_systems(sources: Sequence[Source]) -> bool:
-    """Say whether files have several systems: in the first rows they name two, or two files have an id in common."""
+    """Say whether the rows of files name two systems, or two files without systems have an id in common.
+
+    Of rows that name no system, only the first ones of each file are looked at.
+    """
     named, ids = set[str](), dict[str, Path]()
     for path, columns in sources:
         if path.name.endswith(_SYSTEM_SCORES):
             return False
-        for rating in islice(each_rating(path, columns, Ratings()), _ROWS_LOOKED_AT):
-            if rating.other_system:
-                return False
-            named.add(rating.system)
-            if len(named - {""}) > 1 or (not rating.system and ids.setdefault(rating.id, path) != path):
+        for number, rating in enumerate(each_rating(path, columns, Ratings())):
+            if rating.other_system or (not rating.system and number >= _ROWS_LOOKED_AT):
+                break
+            if rating.system:
+                named.add(rating.system)
+            elif ids.setdefault(rating.id, path) != path:
+                return True
+            if len(named) > 1:
                 return True
     return False
 
