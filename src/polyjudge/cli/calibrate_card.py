@@ -26,7 +26,8 @@ from .summaries import card_command
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("card", type=Path, nargs="?", metavar="CARD", help="file of a card; default: the judge's, or a list of all")
+    card = "file of a card; default: the judge's, or a list of all; with --from, the card to add to"
+    add("card", type=Path, nargs="?", metavar="CARD", help=card)
     judge = "judge whose card to show; with --from, its name if the results name none"
     add("--judge", action=Given, metavar="NAME[/MODEL][,…]", help=judge)
     add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
