@@ -72,7 +72,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "--judge openai/gpt-5-mini --effects position --filter language=fr --dry-run",
     ),
     "calibrate correct": ("judged.jsonl --labels labels.csv", "judged.jsonl --labels labels.csv --format markdown"),
-    "calibrate card": ("", "card.json"),
+    "calibrate card": ("--from pair-verdicts.json --labels pair-labels.json", "card.json"),
     "report": (
         "--results results.json --full-judge results-full-judge.json",
         "judged.jsonl --by language --format html --output judged.html",
