@@ -32,6 +32,8 @@ class Pair:
     cluster: str = ""
     system: str = ""
     part: str = ""
+    probability: float | None = None
+    """The probability that the item had of being labelled, if it was not the same for all items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,7 @@ def _pair(judged: Rating, label: Rating, people: float, annotator: str = "") -> 
         cluster=judged.cluster or label.cluster or judged.id,
         system=judged.system or label.system,
         part=judged.part or label.part,
+        probability=label.probability,
     )
 
 

@@ -100,17 +100,17 @@ def spans_of_judge(options: argparse.Namespace, wanted: str) -> tuple[SpanAnnota
     return own, result
 
 
-def _read(paths: Iterable[Path], options: argparse.Namespace) -> SpanAnnotations:
+def _read(paths: Iterable[Path], options: argparse.Namespace, *, members: bool = False) -> SpanAnnotations:
     found = SpanAnnotations()
     for path in paths:
-        read_spans(spooled(path), table_options_of(options), found)
+        read_spans(spooled(path), table_options_of(options), found, members=members)
     warn_of_skipped(found.problems, found.skipped)
     return found
 
 
 def read_span_sides(options: argparse.Namespace) -> tuple[list[SpanAnnotation], list[SpanAnnotation]]:
-    """Return the annotations of judges and of people, of whom there may be none."""
-    own, theirs = _read(options.results, options), _read(options.labels, options)
+    """Return the annotations of judges, a jury's by its members, and of people, of whom there may be none."""
+    own, theirs = _read(options.results, options, members=True), _read(options.labels, options)
     patterns = people_patterns(options)
     if theirs.annotations:
         return own.annotations, _people_of(theirs, patterns)

@@ -14,7 +14,8 @@ from polyjudge.languages.table import language_table
 
 from .columns import ROLES, ColumnMap, Row, TableOptions, opened
 
-_HEAD_ROWS = 100
+HEAD_ROWS = 100
+"""The first rows of a table, in which its columns are looked for."""
 _DEEPEST = 4
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s_\-.]+")
 _LONGEST_TAG_OF_A_CANDIDATE = 3
@@ -30,7 +31,7 @@ _OWN_KEYS = {"outcome", "labelledAt", "kind", "annotator", "extra"}
 
 def columns_of(path: Path, rows: Iterable[Row | str], options: TableOptions) -> ColumnMap:
     """Return the columns of a table by their roles, from its first rows and the options."""
-    head = [row for row in islice(rows, _HEAD_ROWS) if not isinstance(row, str)]
+    head = [row for row in islice(rows, HEAD_ROWS) if not isinstance(row, str)]
     found = tuple(dict.fromkeys(str(name) for row in head for name in row))
     if "provenance" in found or ("schemaVersion" in found and _OWN_KEYS.intersection(found)):
         own = {role: role for role in ROLES if role in found}
@@ -54,7 +55,7 @@ def _inner_names(row: Row, prefix: str = "", *, opens_texts: bool = False) -> It
             inner = opened(value) if prefix.count(".") < _DEEPEST else None
         if inner is None and prefix:
             yield f"{prefix}{name}"
-        elif inner is not None and len(inner) < _HEAD_ROWS:
+        elif inner is not None and len(inner) < HEAD_ROWS:
             yield from _inner_names(inner, f"{prefix}{name}.", opens_texts=opens_texts)
 
 

@@ -8,6 +8,7 @@ from polyjudge.errors import DataError
 from polyjudge.languages.table import LanguageTags
 from polyjudge.records.calibration import JudgeIdentity, recorded_judge
 from polyjudge.records.codec import from_json
+from polyjudge.text.display import one_line
 
 from .columns import made_id
 from .items import CLUSTER_COLUMNS
@@ -101,3 +102,14 @@ def judge_of_row(row: Mapping[str, Any]) -> JudgeIdentity | None:
     extra = row.get("extra")
     scorer = cast(Mapping[str, object], extra).get("scorer") if isinstance(extra, Mapping) else None
     return recorded_judge(model, scorer if isinstance(scorer, str) else "")
+
+
+def probability_of(row: Mapping[str, Any]) -> float | str | None:
+    """Return the probability of being labelled, None without one, or an error message."""
+    given: object = row.get("inclusionProbability")
+    if given in (None, ""):
+        return None
+    with suppress(ValueError):
+        if isinstance(given, float | int | str) and not isinstance(given, bool) and 0 < float(given) <= 1:
+            return float(given)
+    return f"'inclusionProbability' is {one_line(repr(given), 40)}, not a number above 0 and at most 1"

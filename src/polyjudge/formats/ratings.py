@@ -26,6 +26,7 @@ from .rating_fields import (
     judge_of_row,
     lengths_of,
     orders_of,
+    probability_of,
     repeats_of,
     systems_of,
     text_of,
@@ -89,6 +90,8 @@ class Rating(Struct, frozen=True, kw_only=True):
     """The kind of rater that the row names, such as human or llm."""
     has_made_id: bool = False
     """Whether the id was made from the content, so that it differs between systems."""
+    probability: float | None = None
+    """Of a label: the probability that the item had of being labelled, if it was not the same for all items."""
 
 
 @dataclass(slots=True)
@@ -230,6 +233,9 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         if not category:
             return given
         given = None
+    probability = probability_of(row)
+    if isinstance(probability, str):
+        return probability
     _note_row(row, columns, given, notes)
     words = {each.strip().casefold() for each in found if isinstance(each, str)}
     return Rating(
@@ -254,6 +260,7 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         lengths=lengths_of(row),
         repeats=repeats_of(row),
         has_made_id=has_made_id(row, tags),
+        probability=probability,
     )
 
 

@@ -288,7 +288,11 @@ class Estimates(Protocol):
 
 
 def correction_blocks(
-    overall: Estimates, by_language: Mapping[str, Estimates], what: str, table: LanguageTable, separate: MeanError
+    overall: Estimates,
+    by_language: Mapping[str, Estimates],
+    what: str,
+    table: LanguageTable,
+    separate: MeanError | None,
 ) -> Iterator[Block]:
     """Yield the estimates over all items and by language."""
     yield Heading(1, f"The {what} that people would give")
@@ -307,11 +311,18 @@ def correction_blocks(
     yield Table(("", "Judged", "Labels", "Corrected", "Judge alone", "Labels alone"), body, (1, 2, 3, 4, 5))
     yield Lines(
         (
-            "The corrected figure uses all judged items and the labels, which must be a random sample of them; "
+            f"The corrected figure uses all judged items and the labels, {_drawn(separate)}; "
             "a language with few labels borrows from the others.",
-            *_separate(separate),
+            *(_separate(separate) if separate else ()),
         )
     )
+
+
+def _drawn(separate: MeanError | None) -> str:
+    """Say how the labelled items were drawn."""
+    if separate is not None:
+        return "which must be a random sample of them"
+    return "each weighted by the inverse of the probability that its item had of being labelled"
 
 
 def _separate(found: MeanError) -> Iterator[str]:
