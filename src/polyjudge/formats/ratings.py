@@ -228,14 +228,11 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
     if (columns.leave_out or columns.system) and columns.excludes(str(row.get("language") or ""), system):
         return ""
     found = _given(row, columns)
-    given, category = _value(row, columns, found), _category(row, columns, found)
-    if isinstance(given, str):
-        if not category:
-            return given
-        given = None
-    probability = probability_of(row)
-    if isinstance(probability, str):
-        return probability
+    category, probability = _category(row, columns, found), probability_of(row)
+    given = _value(row, columns, found)
+    given = None if category and isinstance(given, str) else given
+    if isinstance(given, str) or isinstance(probability, str):
+        return given if isinstance(given, str) else str(probability)
     _note_row(row, columns, given, notes)
     words = {each.strip().casefold() for each in found if isinstance(each, str)}
     return Rating(
