@@ -154,6 +154,35 @@ def test_results_of_evaluation_frameworks_make_a_card(name, in_folder, capsys):
     assert 0 < card["recorded"]["verdicts"]["value"] <= 1
 
 
+def test_words_without_an_order_are_compared_but_decide_nothing(folder, capsys):
+    card = card_of(capsys, "annotators.csv", "--judge", "openai/gpt-5-mini")
+    assert card["agreement"].keys() == {"accuracy", "kappa", "alpha_nominal", "macro_f1"}
+    assert {each["verdict"] for each in card["languages"].values()} == {"not enough data"}
+    assert card["recorded"]["notMeasured"]["own_family_recorded"] == "the labels are categories without an order"
+
+
+def test_rows_of_the_same_text_are_repeats(in_folder, capsys):
+    rows = [
+        {"id": f"q{item}", "language": "de", "score": 3 + (repeat if item < 4 else 0)}
+        for item in range(8)
+        for repeat in (0, 1)
+    ]
+    write_rows("twice.csv", rows)
+    card = card_of(capsys, "twice.csv", "--judge", "openai/gpt-5")
+    assert card["recorded"]["items"] == 8
+    assert card["effects"]["repeats_recorded"]["size"]["value"] == 0.5
+
+
+def test_two_tasks_of_a_judge_are_kept_apart_by_their_rubrics(folder, capsys):
+    common = ("--judge", "openai/gpt-5")
+    card_of(capsys, "judged.jsonl", *common, "--rubric", "answers")
+    card_of(capsys, "compare-after.jsonl", *common, "--rubric", "summaries")
+    assert len(list(Path(".polyjudge/cards").iterdir())) == 2
+    assert main(["calibrate", "card", "--from", "judged.jsonl", *common]) == 0
+    assert main(["calibrate", "card", "--from", "judged.jsonl", *common]) == 0
+    assert "For another task, name its rubric" in capsys.readouterr().err
+
+
 # wrong input
 
 

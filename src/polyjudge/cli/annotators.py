@@ -12,7 +12,7 @@ from polyjudge.calibration.matching import name_systems
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.formats.ratings import Ratings
 from polyjudge.formats.row_files import named_rows_of, spooled
-from polyjudge.records.calibration import JudgeIdentity, recorded_judge
+from polyjudge.records.calibration import RECORDED, JudgeIdentity, recorded_judge
 from polyjudge.text.display import one_line
 
 from .rating_sides import Sides, read_side
@@ -87,12 +87,18 @@ def judge_of(options: argparse.Namespace, judges: Sequence[JudgeIdentity], annot
     """Return the judge that the rows name, or that the user names; None without a name, an error for several."""
     wanted: str = options.judge_of_results
     if len(judges) > 1:
-        names = one_line(", ".join(f"{each.provider}/{each.model}" for each in judges), _LONGEST_LIST)
-        raise ConfigError(f"The results are of several judges: {names}. Give the results of one judge.")
+        names = one_line(", ".join(f"{_title(each)} by {each.rubric}" for each in judges), _LONGEST_LIST)
+        raise ConfigError(f"The results are of several judges: {names}. Give the results of one judge and one rubric.")
     if not judges:
-        return recorded_judge(wanted or annotator) if wanted or annotator else None
+        return recorded_judge(wanted or annotator, options.rubric_of_results) if wanted or annotator else None
     [judge] = judges
-    name = f"{judge.provider}/{judge.model}"
-    if wanted and not (is_called(judge.model, wanted) or wanted.casefold() == name.casefold()):
-        raise ConfigError(f"The results are of {name}, not of {wanted!r}. Leave out --judge.")
-    return judge
+    if wanted and not is_called(judge.model, wanted) and wanted.casefold() != _title(judge).casefold():
+        raise ConfigError(f"The results are of {_title(judge)}, not of {wanted!r}. Leave out --judge.")
+    rubric: str = options.rubric_of_results or judge.rubric
+    if rubric != judge.rubric != RECORDED:
+        raise ConfigError(f"The results are by the rubric {judge.rubric}, not by {rubric!r}. Leave out --rubric.")
+    return replace(judge, rubric=rubric)
+
+
+def _title(judge: JudgeIdentity) -> str:
+    return f"{judge.provider}/{judge.model}"

@@ -31,7 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     judge = "judge whose card to show; with --from, its name if the results name none"
     add("--judge", action=Given, metavar="NAME[/MODEL][,…]", help=judge)
     add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
-    add("--rubric", default="translation", metavar="FILE|NAME", help="rubric of the judge; default: %(default)s")
+    rubric = "rubric of the judge; default: %(default)s; with --from, its name if the results name none"
+    add("--rubric", action=Given, default="translation", metavar="FILE|NAME", help=rubric)
     add_report_options(add, CARD_FORMATS, what="card")
     add_offline_options(parser)
     add_recorded_options(parser)
