@@ -3,17 +3,19 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import ConfigError
+from polyjudge.errors import ConfigError, PolyjudgeError
+from polyjudge.formats.doubts import read_doubts
 from polyjudge.languages.table import language_table
+from polyjudge.pages.informative import USUAL_SIZE, draw_informative, plan_path, planning
 from polyjudge.pages.labelling import SCALES, SPAN_SCALES, Labelling, LabelSite, Task
-from polyjudge.pages.sampling import Source, read_sample
+from polyjudge.pages.sampling import Candidate, Drawn, Sample, Source, is_translation, read_sample
 from polyjudge.pages.server import HOST, listen, serve
 from polyjudge.pages.span_labels import proposed_spans
 from polyjudge.store.labels import LabelLog
@@ -27,6 +29,18 @@ from .tables import add_table_options, input_of, table_options_of
 _SCALE = "scale of the labels; with mqm and esa people mark errors, whose penalties are the score, or give 0 to 100; \
 default: %(default)s"
 _PROPOSED = "with mqm and esa: show the spans of RESULTS at once, not only after the person has marked errors"
+
+
+_INFORMATIVE = "informative"
+_SAMPLE = (
+    "number of items to label, all of a language with the same probability, or informative for more of those whose \
+labels say most, with known probabilities; default: %(default)s"
+)
+
+
+def _sample(text: str) -> int | str:
+    """Read the kind or the size of a sample."""
+    return text if text == _INFORMATIVE else at_least(1)(text)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +60,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--show-proposed", action="store_true", help=_PROPOSED)
     chosen = "label only items with one of these values; language=… takes tags and names"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
-    add("--sample", type=at_least(1), default=100, metavar="N", help="number of items to label; default: %(default)s")
-    add("--seed", type=whole, default=0, metavar="N", help="seed of the sample; default: 0")
+    add("--sample", type=_sample, default=USUAL_SIZE, metavar="N|informative", help=_SAMPLE)
+    add(
+        "--size",
+        type=at_least(1),
+        metavar="N",
+        help=f"with --sample informative: number of items; default: {USUAL_SIZE}",
+    )
+    add("--seed", type=whole, metavar="N", help="seed of the sample; default: 0")
     add_server_options(parser)
 
 
@@ -88,14 +108,40 @@ def _labelling(options: argparse.Namespace, labels: Path) -> Labelling:
     source = Source(
         results, options.items, options.scores, table=table, reading=given, filters=filters_of(options.filter)
     )
-    sample = read_sample(source, options.sample, options.seed)
-    warn_of_skipped(sample.problems)
     marks = options.scale in SPAN_SCALES
     if options.show_proposed and not marks:
         raise ConfigError("--show-proposed needs --scale mqm or --scale esa.")
-    proposed = proposed_spans(results, sample.items, given) if marks else {}
-    task = Task(sample, options.scale, options.seed, table, proposed, not options.show_proposed)
-    return Labelling(task, LabelLog(labels))
+    log = LabelLog(labels)
+    try:
+        sample = _read_sample(options, source, log)
+        warn_of_skipped(sample.problems)
+        proposed = proposed_spans(results, sample.items, given) if marks else {}
+    except PolyjudgeError:
+        log.close()
+        raise
+    task = Task(sample, options.scale, options.seed or 0, table, proposed, not options.show_proposed)
+    return Labelling(task, log)
+
+
+def _read_sample(options: argparse.Namespace, source: Source, log: LabelLog) -> Sample:
+    """Draw the sample, or take the one whose plan is stored beside the labels."""
+    is_informative = options.sample == _INFORMATIVE
+    if options.size is not None and not is_informative:
+        raise ConfigError(f"--size needs --sample {_INFORMATIVE}. Write --sample {options.size}.")
+    if any((label.inclusion_probability is not None) is not is_informative for label in log.labels()):
+        given = f"{'without' if is_informative else 'with'} --sample {_INFORMATIVE}"
+        raise ConfigError(f"{log.path} has labels of a sample drawn {given}. Give another file (--labels).")
+    seed = options.seed or 0
+    if not is_informative:
+        return read_sample(source, options.sample, seed)
+    doubts = {} if is_translation(source) else read_doubts(source.results, source.reading)
+    passes = options.scale == "pass-fail"
+
+    def drawn(candidates: Sequence[Candidate], size: int) -> Sequence[Drawn]:
+        return draw_informative(candidates, doubts, size, seed, passes=passes)
+
+    drawing = planning(plan_path(log.path), options.size, options.seed, drawn)
+    return read_sample(source, USUAL_SIZE, seed, drawing=drawing)
 
 
 def refuse_other_hosts(host: str) -> None:

@@ -38,16 +38,23 @@ class _Known:
     language: str
     score: float
     value: float
+    probability: float | None
 
 
 class RunningEstimate:
     """The estimate after each label: people's mean value of all items.
 
     `scores` are the judge's scores of all items by language; `sampled` are the language and score of each item to
-    label.
+    label, and `chances` the probabilities that these had of being in the sample, if they differ.
     """
 
-    def __init__(self, scores: Scores, sampled: Mapping[str, tuple[str, float | None]], bounds: Bounds) -> None:
+    def __init__(
+        self,
+        scores: Scores,
+        sampled: Mapping[str, tuple[str, float | None]],
+        bounds: Bounds,
+        chances: Mapping[str, float] | None = None,
+    ) -> None:
         judged = [score for each in scores.values() for score in each if score is not None]
         to_scale = _to_scale(judged, bounds)
 
@@ -59,6 +66,7 @@ class RunningEstimate:
         of_all = {tag: [rescaled(score) for score in each] for tag, each in scores.items()}
         self._judged = {tag: found for tag, each in of_all.items() if (found := [s for s in each if s is not None])}
         self._sampled = {item: (tag, rescaled(score)) for item, (tag, score) in sampled.items()}
+        self._chances = chances or {}
         self._bounds = bounds
         self.points: dict[int, Figure] = {}
         """By the number of labelled items."""
@@ -76,7 +84,7 @@ class RunningEstimate:
     def add(self, values: Mapping[str, float]) -> None:
         """Compute the estimate from people's current values of items."""
         known = [
-            _Known(tag, score, values[item])
+            _Known(tag, score, values[item], self._chances.get(item))
             for item, (tag, score) in self._sampled.items()
             if item in values and score is not None
         ]
@@ -94,12 +102,15 @@ class RunningEstimate:
         if len(groups) > 1 and found is not None:
             return found.figure
         every = self._group(self._judged, known)
-        return corrected_mean(every.judged, every.labelled_judge, every.labelled_people, bounds=self._bounds).figure
+        scores = every.judged, every.labelled_judge, every.labelled_people
+        return corrected_mean(*scores, bounds=self._bounds, probabilities=every.probabilities).figure
 
     def _group(self, tags: Collection[str], known: Sequence[_Known]) -> GroupSample:
         inside = [each for each in known if each.language in tags]
         judged = [score for tag in tags for score in self._judged[tag]]
-        return GroupSample(judged, [each.score for each in inside], [each.value for each in inside])
+        found = [each.probability for each in inside if each.probability is not None]
+        chances = found if len(found) == len(inside) else None
+        return GroupSample(judged, [each.score for each in inside], [each.value for each in inside], chances)
 
 
 def values_of(labels: Iterable[Label]) -> dict[str, float]:

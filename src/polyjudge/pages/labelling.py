@@ -63,8 +63,10 @@ class Labelling:
         except PolyjudgeError:
             log.close()
             raise
-        sampled = {item.id: (item.language, item.score) for item in task.sample.items.values()}
-        self._running = RunningEstimate(task.sample.scores, sampled, _BOUNDS[task.scale])
+        items = task.sample.items.values()
+        sampled = {each.id: (each.language, each.score) for each in items}
+        chances = {each.id: each.probability for each in items if each.probability is not None}
+        self._running = RunningEstimate(task.sample.scores, sampled, _BOUNDS[task.scale], chances)
         counted = [label for label in self._labels.values() if label.id in sampled]
         self._running.replay(counted)
         self._changes = 0
@@ -187,6 +189,7 @@ class Labelling:
             seconds=_seconds(row.get("seconds")),
             spans=spans,
             weight=round(item.weight, 6),
+            inclusion_probability=item.probability,
         )
 
     def _value(self, given: object, spans: tuple[ErrorSpan, ...] | None) -> float | str:
