@@ -6,7 +6,7 @@ in its file, limits, and what depends on the value of another field.
 
 import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -184,7 +184,7 @@ class File:
             return {"const": arguments[0]} if len(arguments) == 1 else {"enum": list(arguments)}
         if origin in (Union, UnionType):
             return self._any_of(arguments)
-        if origin is tuple:
+        if origin in (tuple, Sequence):
             return {"type": "array", "items": self.value(arguments[0])}
         if isinstance(hint, type) and issubclass(hint, Struct):
             return self._reference(hint)

@@ -15,6 +15,7 @@ from polyjudge.judges.offline import offline_model
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
 from polyjudge.records.outcomes import Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.rubrics import Rubric
+from polyjudge.records.spans import VERIFICATION
 from polyjudge.rubrics.prompts import PromptRenderer
 from polyjudge.store.run_file import StoredOutcomes, is_unfinished
 
@@ -196,5 +197,6 @@ def results_to_keep(
 
 
 def _provenances(outcome: Outcome) -> list[Provenance]:
-    """Return the provenance of each part of a result."""
-    return [part.provenance for part in outcome.members or (outcome,) if part.provenance is not None]
+    """Return the provenance of each part of a result; a second judge of error spans is no part of its own."""
+    parts = [each for each in outcome.members if each.provenance is None or each.provenance.rubric != VERIFICATION]
+    return [part.provenance for part in parts or (outcome,) if part.provenance is not None]
