@@ -15,6 +15,7 @@ from polyjudge.formats.doubts import read_doubts
 from polyjudge.languages.table import language_table
 from polyjudge.pages.informative import USUAL_SIZE, draw_informative, plan_path, planning
 from polyjudge.pages.labelling import SCALES, SPAN_SCALES, Labelling, LabelSite, Task
+from polyjudge.pages.next_hour import NextHour
 from polyjudge.pages.sampling import Candidate, Drawn, Sample, Source, is_translation, read_sample
 from polyjudge.pages.server import HOST, listen, serve
 from polyjudge.pages.span_labels import proposed_spans
@@ -32,6 +33,7 @@ _PROPOSED = "with mqm and esa: show the spans of RESULTS at once, not only after
 
 
 _INFORMATIVE = "informative"
+_MOST_LANGUAGES = 5
 _SAMPLE = (
     "number of items to label, all of a language with the same probability, or informative for more of those whose \
 labels say most, with known probabilities; default: %(default)s"
@@ -90,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
         sample = labelling.task.sample
         task = f"{len(sample.items):,} of {counted(sample.total, 'item')} to label; labels are stored in {labels}"
         print(f"polyjudge: {harmless(task)}; press Ctrl-C to end", file=sys.stderr)
+        _print_next_hour(labelling.next_hour, options.scale)
         site = LabelSite(labelling, one_line(options.results.name, 80)).site()
         try:
             with announcing(options.open) as announce:
@@ -97,7 +100,32 @@ def run(options: argparse.Namespace) -> int:
         finally:
             labelling.log.close()
     print(f"\npolyjudge: {counted(labelling.count, 'label')} in {harmless(str(labels))}", file=sys.stderr)
+    _print_next_hour(labelling.newest_next_hour(), options.scale)
     return 0
+
+
+def _print_next_hour(hour: NextHour, scale: str) -> None:
+    """Print what one more hour of labelling would buy, and where most."""
+    if not hour.left:
+        print("polyjudge: all items of the sample have a label", file=sys.stderr)
+        return
+    pace = f"at {hour.seconds:.0f} s a label ({'measured' if hour.is_measured else 'assumed'})"
+    print(
+        f"polyjudge: one more hour {pace} gives {counted(hour.labels, 'label')}; expected 95% intervals:",
+        file=sys.stderr,
+    )
+    table, best = language_table(), [each for each in hour.languages if each.after is not None and each.more > 0]
+    for each in (hour.overall, *(best[:_MOST_LANGUAGES] if len(hour.languages) > 1 else ())):
+        found = table.find(each.language)
+        title = "all items" if each is hour.overall else found.name if found else each.language or "no language"
+        widths = f"{_width(each.now, scale)} wide now, {_width(each.after, scale)} then"
+        print(f"polyjudge:   {harmless(one_line(title, 60))}: {widths}", file=sys.stderr)
+
+
+def _width(value: float | None, scale: str) -> str:
+    if value is None:
+        return "none"
+    return f"{100 * value:.0f} points" if scale == "pass-fail" else f"{value:.2f}"
 
 
 def _labelling(options: argparse.Namespace, labels: Path) -> Labelling:

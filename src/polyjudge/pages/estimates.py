@@ -32,7 +32,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """An item with both the judge's score and people's value."""
 
     language: str
@@ -81,13 +81,22 @@ class RunningEstimate:
         for count in range(every, len(values) + 1, every):
             self.add(dict(list(values.items())[:count]))
 
-    def add(self, values: Mapping[str, float]) -> None:
-        """Compute the estimate from people's current values of items."""
-        known = [
-            _Known(tag, score, values[item], self._chances.get(item))
+    def known(self, values: Mapping[str, float]) -> list[Known]:
+        """Return the items that have a value of people and a score of the judge, on people's scale."""
+        return [
+            Known(tag, score, values[item], self._chances.get(item))
             for item, (tag, score) in self._sampled.items()
             if item in values and score is not None
         ]
+
+    @property
+    def judged(self) -> Mapping[str, Sequence[float]]:
+        """The judge's scores of all items by language, on people's scale."""
+        return self._judged
+
+    def add(self, values: Mapping[str, float]) -> None:
+        """Compute the estimate from people's current values of items."""
+        known = self.known(values)
         self.points = {count: point for count, point in self.points.items() if count < len(known)}
         if known:
             self.points[len(known)] = self._estimate(known)
@@ -95,7 +104,7 @@ class RunningEstimate:
             kept = [*sorted(self.points)[::2], max(self.points)]
             self.points = {count: self.points[count] for count in kept}
 
-    def _estimate(self, known: Sequence[_Known]) -> Figure:
+    def _estimate(self, known: Sequence[Known]) -> Figure:
         """Return the estimate, with each language weighted by its items: small languages are sampled more often."""
         groups = [self._group(tags, known) for tags in _groups(self._judged, Counter(each.language for each in known))]
         found = stratified_mean({str(n): each for n, each in enumerate(groups)}, bounds=self._bounds)
@@ -105,7 +114,7 @@ class RunningEstimate:
         scores = every.judged, every.labelled_judge, every.labelled_people
         return corrected_mean(*scores, bounds=self._bounds, probabilities=every.probabilities).figure
 
-    def _group(self, tags: Collection[str], known: Sequence[_Known]) -> GroupSample:
+    def _group(self, tags: Collection[str], known: Sequence[Known]) -> GroupSample:
         inside = [each for each in known if each.language in tags]
         judged = [score for tag in tags for score in self._judged[tag]]
         found = [each.probability for each in inside if each.probability is not None]

@@ -2,21 +2,25 @@
 
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from aiohttp import web
+from msgspec import to_builtins
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, PolyjudgeError
 from polyjudge.languages.table import LanguageTable
+from polyjudge.records.calibration import Figure
 from polyjudge.records.spans import ErrorSpan
 from polyjudge.store.labels import Label, LabelLog, Reason, newest_labels
 from polyjudge.text.display import text_part
 
 from .estimates import Agreement, RunningEstimate, agreement_of, values_of
+from .next_hour import NextHour, next_hour, pace
 from .sampling import LabelItem, Sample, order_for
 from .server import Site, answer, page
 from .span_labels import HIGHEST, LOWEST_PENALISED, as_rows, categories, penalised, read_points, read_spans
@@ -125,8 +129,22 @@ class Labelling:
     def _estimate(self) -> None:
         """Compute the figures from all labels, which takes longer with many labels."""
         inside = [each for each in self._labels.values() if each.id in self.task.sample.items]
-        self._running.add(values_of(inside))
+        values = values_of(inside)
+        self._running.add(values)
         self._agreement, self._changes = agreement_of(inside), 0
+        self.next_hour = self._next_hour(values)
+
+    def _next_hour(self, values: Mapping[str, float]) -> NextHour:
+        """Return what one more hour of labelling would buy."""
+        known, points = self._running.known(values), self._running.points
+        newest = points[max(points)] if points else Figure()
+        left = Counter(each.language for each in self.task.sample.items.values() if each.id not in values)
+        return next_hour(known, self._running.judged, left, newest, pace(self._labels.values()))
+
+    def newest_next_hour(self) -> NextHour:
+        """Return what one more hour would buy, from all labels."""
+        self._estimate()
+        return self.next_hour
 
     def figures(self) -> dict[str, Any]:
         """Return the estimates and the agreement of people; with many labels, the newest ones may not be included."""
@@ -137,6 +155,7 @@ class Labelling:
             "points": [[n, point.value, point.low, point.high] for n, point in sorted(self._running.points.items())],
             "judged": self.task.sample.judged,
             "total": self.task.sample.total,
+            "hour": to_builtins(self.next_hour),
             "agreement": {
                 "items": found.items,
                 "annotators": list(found.annotators),
