@@ -42,7 +42,11 @@ labels say most, with known probabilities; default: %(default)s"
 
 def _sample(text: str) -> int | str:
     """Read the kind or the size of a sample."""
-    return text if text == _INFORMATIVE else at_least(1)(text)
+    if text == _INFORMATIVE:
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be {_INFORMATIVE}, or a whole number of at least 1, not {text!r}")
+    return int(text)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +89,8 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Draw the sample, and serve the page until Ctrl-C."""
     refuse_other_hosts(options.host)
+    if options.size is not None and options.sample != _INFORMATIVE:
+        raise ConfigError(f"--size needs --sample {_INFORMATIVE}. Write --sample {options.size}.")
     labels = options.labels or options.results.with_name(f"{options.results.stem}-labels.jsonl")
     check_output(labels, [options.results, options.items, options.scores], force=True)  # LabelLog refuses other files
     with listen(options.port) as listener:
@@ -111,20 +117,20 @@ def _print_next_hour(hour: NextHour, scale: str) -> None:
         return
     pace = f"at {hour.seconds:.0f} s a label ({'measured' if hour.is_measured else 'assumed'})"
     print(
-        f"polyjudge: one more hour {pace} gives {counted(hour.labels, 'label')}; expected 95% intervals:",
+        f"polyjudge: one more hour {pace} gives {counted(hour.labels, 'label')}; expected width of 95% intervals:",
         file=sys.stderr,
     )
     table, best = language_table(), [each for each in hour.languages if each.after is not None and each.more > 0]
     for each in (hour.overall, *(best[:_MOST_LANGUAGES] if len(hour.languages) > 1 else ())):
         found = table.find(each.language)
         title = "all items" if each is hour.overall else found.name if found else each.language or "no language"
-        widths = f"{_width(each.now, scale)} wide now, {_width(each.after, scale)} then"
+        widths = f"{_width(each.now, scale)} now, {_width(each.after, scale)} then"
         print(f"polyjudge:   {harmless(one_line(title, 60))}: {widths}", file=sys.stderr)
 
 
 def _width(value: float | None, scale: str) -> str:
     if value is None:
-        return "none"
+        return "no interval"
     return f"{100 * value:.0f} points" if scale == "pass-fail" else f"{value:.2f}"
 
 
@@ -154,8 +160,6 @@ def _labelling(options: argparse.Namespace, labels: Path) -> Labelling:
 def _read_sample(options: argparse.Namespace, source: Source, log: LabelLog) -> Sample:
     """Draw the sample, or take the one whose plan is stored beside the labels."""
     is_informative = options.sample == _INFORMATIVE
-    if options.size is not None and not is_informative:
-        raise ConfigError(f"--size needs --sample {_INFORMATIVE}. Write --sample {options.size}.")
     if any((label.inclusion_probability is not None) is not is_informative for label in log.labels()):
         given = f"{'without' if is_informative else 'with'} --sample {_INFORMATIVE}"
         raise ConfigError(f"{log.path} has labels of a sample drawn {given}. Give another file (--labels).")

@@ -46,11 +46,11 @@ def draw_informative(
     `passes`: the labels are pass and fail, and scores near the judge's threshold say most.
     """
     by_language: defaultdict[str, list[Candidate]] = defaultdict(list)
-    for each in candidates:
+    for each in sorted(candidates, key=lambda each: each.id):
         by_language[each.language].append(each)
     drawn: list[Drawn] = []
     for language, share in allotted(by_language, min(count, len(candidates)), seed).items():
-        group = sorted(by_language[language], key=lambda each: each.id)
+        group = by_language[language]
         wanted = sizes(signals_of(group, doubts, candidates, passes=passes), len(group))
         chances = inclusion_probabilities(wanted, share)
         numbers = np.random.default_rng(random.Random(f"{seed} {language}").getrandbits(64))
