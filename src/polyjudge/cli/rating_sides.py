@@ -148,6 +148,7 @@ def read_side(
         leave_out=frozenset(left_out_of(options)),
         table=table,
         in_results=in_results,
+        categories=getattr(options, "categories", False),
         part=getattr(options, "by", "") or "category",
     )
     found = Ratings() if into is None else into

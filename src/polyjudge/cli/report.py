@@ -20,7 +20,7 @@ from polyjudge.reports.wording import Commands
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE
 
-from .check_options import add_check_options
+from .check_options import add_check_options, add_jobs_option, jobs_of
 from .checking import policy_of, print_accepted
 from .options import Several, add_report_options, check_output, filters_of, finite
 from .otel import send_events
@@ -60,7 +60,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     chosen = "only rows with one of these values; language=… takes tags and names"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card of a judge; default: its own")
-    add_check_options(parser.add_argument_group("checks of translations").add_argument)
+    group = parser.add_argument_group("checks of translations").add_argument
+    add_check_options(group)
+    add_jobs_option(group)
     add_table_options(parser.add_argument_group("table").add_argument)
     add_penalties_option(add)
 
@@ -114,6 +116,7 @@ def translation_report(options: argparse.Namespace, results: Path) -> Report:
             filters=filters_of(options.filter),
             only_failures=getattr(options, "only", None) == "failures",
             progress=lambda _: status.count("languages read"),
+            jobs=jobs_of(options),
         )
     print_accepted(policy, found.accepted, warn_of_unused=not options.filter)
     return found

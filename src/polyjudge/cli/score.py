@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files.json_lines import row_line
+from polyjudge.files.json_lines import item_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.formats.row_files import KnownColumns, spooled
 from polyjudge.judges.offline import can_judge_offline
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import provider_entry
-from polyjudge.records.outcomes import Item, RunOutcome, item_row
+from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import ROWS_IN_SHARD, FailUnder, RayEngine
@@ -32,6 +32,7 @@ from polyjudge.text.display import harmless
 from polyjudge.verdicts.score_gate import parse_fail_under, score_gate
 from polyjudge.verdicts.score_gate import refuse_unfit as refuse_unfit_gate
 
+from .cascade_options import add_token_option
 from .check_options import add_offline_options, checks_of_judge
 from .environment import load_environment
 from .options import (
@@ -97,6 +98,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_table_options(parser.add_argument_group("table").add_argument)
     add_offline_options(parser)
     add_judging_options(parser, default_judge="opus")
+    add_token_option(add)
     add_engine_options(parser.add_argument_group("engine").add_argument)
     add_batch_option(add)
 
@@ -172,6 +174,8 @@ def run(options: argparse.Namespace) -> int:
 def _refuse_clashes(options: argparse.Namespace) -> None:
     if options.retry_failures and options.output is None:
         raise ConfigError("--retry-failures needs the --output of an earlier run.")
+    if options.token_probabilities and options.engine != "local":
+        raise ConfigError(f"--token-probabilities works on one machine only. Leave out --engine {options.engine}.")
     if options.batch and options.engine != "local":
         raise ConfigError(f"--batch works on one machine only. Leave out --engine {options.engine}.")
     items, output = options.items.resolve(), options.output
@@ -227,7 +231,7 @@ def _open_run(job: ScoreJob) -> Run:
         engine = RayEngine(workers=options.workers, shard_rows=options.shard_rows or ROWS_IN_SHARD)
     return Run(
         job.source,
-        judge_by_models(job.rubric, job.judges, checks=job.checks),
+        judge_by_models(job.rubric, job.judges, checks=job.checks, token_probabilities=options.token_probabilities),
         output=_PrintedRows() if options.output is None and not options.dry_run else options.output,
         engine=engine,
         repeats=options.repeats,
@@ -297,7 +301,7 @@ class _PrintedRows:
         return iter(())
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
-        sys.stdout.write(row_line(item_row(item, outcome, with_texts=True)))
+        sys.stdout.write(item_line(item, outcome, with_texts=True))
         sys.stdout.flush()
 
     def ahead(self) -> Mapping[str, RunOutcome]:

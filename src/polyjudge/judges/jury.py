@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from msgspec.structs import replace
 
@@ -19,7 +19,8 @@ from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, 
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import ItemJudge, Judge, ModelAddresses, ProviderSource, bound, close_judge
+from .asking import ProviderSource
+from .base import ItemJudge, Judge, ModelAddresses, bound, close_judge
 
 Joint = Callable[[JudgeResult, str, Mapping[str, Any] | None], JudgeResult]
 """What a judge may offer as `joint`: the combined result of several judges of its kind, with what they found."""
@@ -231,11 +232,33 @@ def combined(
         flags={name: majority == "yes" for name, majority in majorities.items() if majority},
         provenance=joint_provenance(members),
         members=members,
+        **joint_probabilities(results),
     )
 
 
 def _joined(outcome: Outcome, joint: Joint | None, candidate: str, context: Mapping[str, Any] | None) -> Outcome:
     return outcome if joint is None or isinstance(outcome, Failure) else joint(outcome, candidate, context)
+
+
+class _Joint(TypedDict, total=False):
+    probabilities: dict[str, float]
+    other_probability: float
+    expected_score: float
+
+
+def joint_probabilities(members: Sequence[Outcome]) -> _Joint:
+    """Return the mean probabilities and expected score of several results; nothing unless all of them have them."""
+    results = [member for member in members if isinstance(member, JudgeResult)]
+    if len(results) < len(members) or any(result.expected_score is None for result in results):
+        return {}
+    joint: _Joint = {"expected_score": fmean(result.expected_score or 0.0 for result in results)}
+    if all(result.probabilities for result in results):
+        names = dict.fromkeys(name for result in results for name in result.probabilities)
+        joint["probabilities"] = {
+            name: round(fmean(result.probabilities.get(name, 0.0) for result in results), 6) for name in names
+        }
+        joint["other_probability"] = round(fmean(result.other_probability or 0.0 for result in results), 6)
+    return joint
 
 
 def scale_of(judge: Judge) -> Scale | None:

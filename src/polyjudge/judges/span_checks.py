@@ -19,7 +19,7 @@ from polyjudge.records.spans import VERIFICATION, ErrorSpan
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, judged_texts, render_context
 
 from . import base
-from .base import Asker, ProviderSource, Question, Reading
+from .asking import Asker, ProviderSource, Question, Reading
 from .choice import read_prompt
 from .judged_text import ReplyContext
 from .parsing import read_judge_json

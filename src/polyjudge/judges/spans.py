@@ -24,7 +24,7 @@ from polyjudge.verdicts.items import with_passed
 from polyjudge.verdicts.span_consensus import check_consensus, joint_spans
 
 from . import base
-from .base import Asker, ProviderSource, Question, Reading
+from .asking import Asker, ProviderSource, Question, Reading
 from .judged_text import ReplyContext
 from .parsing import read_judge_json
 from .rubric import read_number

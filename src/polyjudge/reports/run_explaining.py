@@ -29,6 +29,7 @@ from .wording import Commands, counted, plain, share_rule, units
 
 _LONGEST_TEXT = 600
 _LONGEST_NAME = 100
+_MOST_PROBABILITIES = 6
 
 
 def explain_run(report: RunReport) -> Iterator[Block]:
@@ -157,6 +158,17 @@ def _item_decisions(rows: RunRows, row: RunRow) -> Iterator[str]:
     yield f"Result: {row.status or 'a score'}{f', score {row.score:.4g}' if row.score is not None else ''}."
 
 
+def _token_lines(row: RunRow) -> Iterator[str]:
+    """Yield what the tokens of the reply say about the verdict."""
+    if row.probabilities:
+        most = sorted(row.probabilities.items(), key=lambda pair: -pair[1])[:_MOST_PROBABILITIES]
+        shares = ", ".join(f"{one_line(name, _LONGEST_NAME)} {share:.1%}" for name, share in most)
+        other = f"; other tokens {row.other_probability:.1%}" if row.other_probability else ""
+        yield f"Token probabilities: {shares}{other}"
+    if row.expected_score is not None:
+        yield f"Expected score: {row.expected_score:.4g}"
+
+
 def _evidence(row: RunRow, table: LanguageTable) -> Iterator[str]:
     """Yield the texts of a row, the findings in it, and what the judge says."""
     yield from text_lines(row)
@@ -166,6 +178,7 @@ def _evidence(row: RunRow, table: LanguageTable) -> Iterator[str]:
         yield from finding_lines(row.output, TextChecker(table).check(row.output, known, source=row.source).problems)
     if row.subscores or row.flags:
         yield f"Scores: {subscores_text(row)}"
+    yield from _token_lines(row)
     if row.reason:
         yield f"Judge: {one_line(row.reason, _LONGEST_TEXT)}"
     if row.raw and row.raw.strip() != row.reason.strip():

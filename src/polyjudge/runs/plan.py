@@ -78,7 +78,7 @@ def retried_items(items: Items, judge: object, output: object) -> Items:
         return items
     if rubric_of(judge) is None:
         return items
-    former, hashes = replace(items, default_context=FORMER_CONTEXT), _hashes_of(judge)
+    former, hashes = replace(items, default_context=FORMER_CONTEXT), prompt_hashes_of(judge)
     asked = _asked_prompts(output)
     for item, as_before in zip(items, former, strict=True):
         prompts = asked.get(item.id)
@@ -151,7 +151,7 @@ def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item]
     if rubric_of(judge) is None:
         raise ConfigError("failures can be retried only for a judge with a rubric")
     known, names = StoredOutcomes(), _own_names(judge)
-    hashes = _hashes_of(judge)
+    hashes = prompt_hashes_of(judge)
     for item_id, outcome in rows:
         if isinstance(outcome, JudgeResult):
             known.add(item_id, outcome)
@@ -176,7 +176,7 @@ def _own_names(judge: object) -> set[str]:
     return {f"offline/{offline_model(getattr(judge, 'policy', None))}"}
 
 
-def _hashes_of(judge: object) -> Callable[[Item], set[str]]:
+def prompt_hashes_of(judge: object) -> Callable[[Item], set[str]]:
     """Return the function for the hashes of the prompts by which a judge with a rubric may judge an item."""
     own = getattr(judge, "prompt_hashes", None)
     if own is not None:
