@@ -74,9 +74,12 @@ ACTIONS = {
         "perturb": "measure whether a judge notices perturbed texts",
         "agreement": "measure how far a judge agrees with people, or with another judge",
         "consensus": "combine the error spans of several judges, by weights learnt from people",
+        "replace": "test whether a judge could take the place of a person",
         "bias": "measure how order, length, format, language and pleas move a judge",
+        "cascade": "learn when a cheap judge may answer, with a guaranteed agreement with people",
         "correct": "estimate people's scores from many judged items and few labels",
         "card": "show a judge's trust card",
+        "watch": "ask again what a judge has answered, and say whether it has changed",
     },
 }
 _GARBAGE_THRESHOLD = 50_000
@@ -94,8 +97,10 @@ _WITHOUT_PROGRESS = {
     "compare",
     "rank",
     "calibrate agreement",
+    "calibrate cascade",
     "calibrate consensus",
     "calibrate correct",
+    "calibrate replace",
     *(f"cache {action}" for action in ("stats", "prune", "export", "import", "verify")),
 }
 """Commands that may run for long without a count to show."""

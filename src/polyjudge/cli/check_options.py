@@ -9,12 +9,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polyjudge.concurrency.workers import usable_cores
 from polyjudge.errors import ConfigError
 from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import ACCEPTED_FILE, PROJECT_FILE
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.text.display import harmless
+
+from .options import at_least
 
 if TYPE_CHECKING:
     from polyjudge.checks.policy import CheckPolicy
@@ -41,9 +44,25 @@ def add_check_options(add: Callable[..., object], *, with_names: bool = True, of
     add("--accepted", type=Path, metavar="FILE", help=accepted)
 
 
-def add_offline_options(parser: argparse.ArgumentParser) -> None:
-    """Add the same options to a command with a judge, which may be `offline`."""
-    add_check_options(parser.add_argument_group("checks of the judge 'offline'").add_argument, with_names=False)
+def add_jobs_option(add: Callable[..., object]) -> None:
+    """Add the option of the commands that check many texts."""
+    processes = (
+        "processes that check texts at the same time, where there are thousands; default: one for each usable core"
+    )
+    add("--jobs", type=at_least(1), metavar="N", help=processes)
+
+
+def jobs_of(options: argparse.Namespace) -> int:
+    """Return how many processes the options allow."""
+    return options.jobs or usable_cores()
+
+
+def add_offline_options(parser: argparse.ArgumentParser, *, of_many: bool = False) -> None:
+    """Add the same options to a command with a judge, which may be `offline`, and then judges in several processes."""
+    add = parser.add_argument_group("checks of the judge 'offline'").add_argument
+    add_check_options(add, with_names=False)
+    if of_many:
+        add_jobs_option(add)
 
 
 def checks_of_judge(

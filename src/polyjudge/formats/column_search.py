@@ -23,6 +23,8 @@ _LONGEST_TAG_OF_A_CANDIDATE = 3
 _TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
 _GENERIC = {"text", "content", "value", "string"}
 """Names inside an object that say nothing: `output.text` is an output."""
+_IDS_OF_LABELS = ("item", "instance", "unit")
+"""Names of ids in files of labels without texts; beside texts they may be anything."""
 _OWN_KEYS = {"outcome", "labelledAt", "kind", "annotator", "extra"}
 """Keys of the rows that polyjudge writes, beside the schema version."""
 
@@ -92,6 +94,8 @@ class _Search:
                 self._columns.setdefault(role, role)
         if not targets and self._options.header:
             targets = self._wide()
+        if not targets and self._columns.keys().isdisjoint(("candidate", "source", "reference")):
+            self._assume("id", _IDS_OF_LABELS, targets)
         left_out = ("candidate", "language") if targets else ()
         columns = {role: self._columns[role] for role in ROLES if role in self._columns and role not in left_out}
         return ColumnMap(self._path, self._all, columns, targets)

@@ -22,6 +22,7 @@ from polyjudge.store.run_folder import MANIFEST_FILE, finished_parts
 
 from .column_search import HEAD_ROWS, columns_of
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions
+from .error_spans import with_penalties
 from .row_filters import RowFilter
 from .separated import separated_rows
 from .tools import TOOL_SUFFIXES, ToolFormat, is_metrics_folder, tool_format_of
@@ -261,8 +262,10 @@ def named_rows_of(path: Path, options: TableOptions, *needed: str) -> Rows:
         naming = mapper.naming(columns)
         for line, row, _ in rows_from(file, START, options):
             for named in naming(row):
-                if isinstance(named, str) or chosen.selects(named):
+                if isinstance(named, str):
                     yield Place(file, line), named
+                elif chosen.selects(named):
+                    yield Place(file, line), with_penalties(named, options.penalties) if options.penalties else named
     chosen.check(path)
 
 

@@ -6,7 +6,7 @@ numbers of a file as written: a field of the type `Number` does not change 4 to 
 
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin
@@ -114,7 +114,7 @@ def _error_message(hint: Any, value: object) -> str:
         return f"expected one of {', '.join(map(repr, arguments))}, found {_shown(value)}"
     if origin in (Union, types.UnionType):
         return _error_message(_most_likely(arguments, value), value)
-    if origin is tuple:
+    if origin in (tuple, Sequence):
         if not isinstance(value, list | tuple):
             return f"expected a list, found {_shown(value)}"
         elements = cast(list[object], value)

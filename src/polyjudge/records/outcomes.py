@@ -95,6 +95,13 @@ class JudgeResult(Struct, frozen=True, rename="camel", omit_defaults=True, tag_f
     """The order in which a pair was shown, for a verdict in one order; the verdict is about the given order."""
     spans: tuple[ErrorSpan, ...] = ()
     """The errors that a judge of spans proposed, each with its place or the reason why it has none."""
+    probabilities: Mapping[str, Number] = {}
+    """The probability of each verdict, or score, at its token in the reply, among those that are allowed; empty if the
+    provider gave no token probabilities, or the token is not certain."""
+    other_probability: Number | None = None
+    """The probability of all other tokens at that place, before the others were divided by their sum."""
+    expected_score: Number | None = None
+    """The mean of the scores, weighted by their token probabilities."""
 
 
 class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="failure"):

@@ -239,22 +239,31 @@ def judge_by_models(
     *,
     max_tokens: int | None = None,
     checks: "CheckPolicy | None" = None,
+    token_probabilities: bool = False,
 ) -> ItemJudge:
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
+        if token_probabilities:
+            raise ConfigError("the checks have no token probabilities; leave them out, or name a model")
         return OfflineJudge(rubric, policy=checks)
-    judges = [_judge(rubric, name, max_tokens) for name in names]
+    judges = [judge_by_model(rubric, name, max_tokens, token_probabilities=token_probabilities) for name in names]
     return judges[0] if len(judges) == 1 else Jury(judges)
 
 
-def _judge(rubric: Rubric, name: ModelName, max_tokens: int | None) -> "RubricJudge | SpanJudge | PluginJudge":
+def judge_by_model(
+    rubric: Rubric, name: ModelName, max_tokens: int | None = None, *, token_probabilities: bool = False
+) -> "RubricJudge | SpanJudge | PluginJudge":
+    """Return the judge for a rubric by one model."""
+    if token_probabilities and (rubric.spans is not None or is_judge_plugin(name.provider)):
+        what = "judges of error spans" if rubric.spans is not None else "judges of plugins"
+        raise ConfigError(f"{what} have no token probabilities; leave them out")
     if is_judge_plugin(name.provider):
         return PluginJudge(name, rubric)
     if rubric.spans is not None:
         from polyjudge.judges.spans import SpanJudge  # here, because most rubrics are not for error spans
 
         return SpanJudge(rubric, model=name, max_tokens=max_tokens)
-    return RubricJudge(rubric, model=name, max_tokens=max_tokens)
+    return RubricJudge(rubric, model=name, max_tokens=max_tokens, token_probabilities=token_probabilities)
 
 
 def open_judge(
@@ -268,7 +277,7 @@ def open_judge(
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         return OfflineJudge(rubric)
-    judges: list[Judge] = [_judge(rubric, name, max_tokens).bind(access) for name in names]
+    judges: list[Judge] = [judge_by_model(rubric, name, max_tokens).bind(access) for name in names]
     if repeats != 1:
         judges = [RepeatedJudge(judge, repeats) for judge in judges]
     return judges[0] if len(judges) == 1 else Jury(judges)

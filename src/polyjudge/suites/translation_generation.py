@@ -11,7 +11,8 @@ from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import RowLog, item_line, read_json_lines
 from polyjudge.formats.prompt_sets import PromptSet
 from polyjudge.formats.translation_results import write_translation_results
-from polyjudge.judges.base import ModelAddresses, ProviderSource, Question, provenance_of
+from polyjudge.judges.asking import ProviderSource, Question, provenance_of
+from polyjudge.judges.base import ModelAddresses
 from polyjudge.languages.table import LanguageTable
 from polyjudge.processes import filled_command, run_program, with_final_newline
 from polyjudge.providers.base import Provider, close_provider
