@@ -83,7 +83,6 @@ def measure_recorded(
     found = {name: Unmeasured(_NO_ORDER) if categories else each for name, each in found.items()}
     effects = {name: each for name, each in found.items() if isinstance(each, Effect) and each.size.value is not None}
     reasons = {name: _why(each) for name, each in found.items() if name not in effects}
-    people = {f"{pair.first} and {pair.second}": pair.figures for pair in _rater_pairs(agreement)}
     orders = agreement.orders if agreement else order_effects(judged, {}, resamples=resamples, seed=seed)
     order = _preferred if preferences else _unordered if categories else partial(_ordered, resamples, seed)
     languages = _languages(judged, pairs, order)
@@ -94,18 +93,42 @@ def measure_recorded(
         failures=dict(Counter(each.failure or _NO_VERDICT for each in judged if each.value is None).most_common()),
         means=_means(agreement.means) if agreement and not categories else {},
         orders=_orders(orders),
-        people=people,
+        people={f"{pair.first} and {pair.second}": pair.figures for pair in _rater_pairs(agreement)},
         ceiling=ceiling(agreement) if agreement else {},
-        not_measured={
-            **NEEDS_QUESTIONS,
-            **_of_people(agreement),
-            **({} if languages.keys() - {NO_LANGUAGE} else _NO_LANGUAGES),
-            **reasons,
-            **({} if has_spans else _NO_SPANS),
-        },
+        not_measured=_not_measured(agreement, reasons, languages, has_spans=has_spans),
         sources=tuple(dict.fromkeys(sources)),
     )
     return RecordedResult(verdicts, effects, agreement, languages)
+
+
+def measured_spans(annotations: int, no_verdict: int, sources: Iterable[str]) -> RecordedResult:
+    """Return what annotations of error spans without scores say beside their agreement with people."""
+    total = annotations + no_verdict
+    interval = wilson_interval(annotations, total)
+    verdicts = RecordedVerdicts(
+        items=total,
+        verdicts=Figure(annotations / total, interval and interval.low, interval and interval.high),
+        failures={_NO_VERDICT: no_verdict} if no_verdict else {},
+        not_measured={**NEEDS_QUESTIONS, "scores": "the rows have error spans and no scores"},
+        sources=tuple(dict.fromkeys(sources)),
+    )
+    return RecordedResult(verdicts, {}, None)
+
+
+def _not_measured(
+    agreement: AgreementResult | None,
+    reasons: Mapping[str, str],
+    languages: Mapping[str, RecordedLanguage],
+    *,
+    has_spans: bool,
+) -> dict[str, str]:
+    return {
+        **NEEDS_QUESTIONS,
+        **_of_people(agreement),
+        **({} if languages.keys() - {NO_LANGUAGE} else _NO_LANGUAGES),
+        **reasons,
+        **({} if has_spans else _NO_SPANS),
+    }
 
 
 def with_repeats(ratings: Iterable[Rating]) -> list[Rating]:

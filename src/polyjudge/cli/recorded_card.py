@@ -1,7 +1,6 @@
 """Make a trust card from recorded results, for `polyjudge calibrate card --from RESULTS`."""
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from polyjudge.calibration.recorded import (
     RecordedResult,
     as_categories,
     measure_recorded,
+    measured_spans,
     with_recorded,
     with_repeats,
     without_order,
@@ -143,9 +143,7 @@ def _card_of_spans(options: argparse.Namespace) -> TrustCard:
     own, spans = spans_of_judge(options, options.judge_of_results)
     judge = _judge(options, list(own.judges.values()), spans.judges[0].name)
     check_card(options, judge)
-    items = len({(each.id, each.system) for each in own.annotations}) + own.no_verdict
-    result = measure_recorded([], None, model=judge.model, sources=_sources(options.results), has_spans=True)
-    result = dataclasses.replace(result, verdicts=replace(result.verdicts, items=items))
+    result = measured_spans(len(own.annotations), own.no_verdict, _sources(options.results))
     place = _add(options, judge, result, spans)
     print(f"polyjudge: card: {place}", file=sys.stderr)
     return read_card(place)
