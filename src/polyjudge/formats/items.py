@@ -83,7 +83,7 @@ class ItemSource:
         return islice(usable, self.limit)
 
     def survey(self) -> "Survey":
-        """Read the whole file once, count the items and invalid rows, and check that ids are unique.
+        """Read the file once, up to the limit, count the items and invalid rows, and check that ids are unique.
 
         If they are few, the items are kept, and not read again as long as the file is the same.
         """
@@ -93,15 +93,17 @@ class ItemSource:
         for file, line, item in self.read_all([self.path]):
             if isinstance(item, str):
                 problems.note(Place(file, line), item)
-            elif self.limit is None or count < self.limit:
-                count += 1
-                seen.add(item)
-                digest.add(item)
-                languages.add(item.language)
-                if digest.size + count * _SIZE_OF_ITEM <= _MOST_KEPT:
-                    kept.append(item)
-                else:
-                    kept.clear()
+                continue
+            count += 1
+            seen.add(item)
+            digest.add(item)
+            languages.add(item.language)
+            if digest.size + count * _SIZE_OF_ITEM <= _MOST_KEPT:
+                kept.append(item)
+            else:
+                kept.clear()
+            if count == self.limit:
+                break
         if not count:
             filtered = self._excluded() if self.filters and not problems.count else ""
             raise DataError(f"no items to judge{filtered}{problems.why}", path=self.path)
