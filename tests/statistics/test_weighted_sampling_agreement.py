@@ -69,3 +69,18 @@ def test_a_rate_of_1_over_unequal_weights_has_the_interval_of_the_equal_items_th
     interval = wilson_interval(equal, equal)
     assert interval is not None
     assert (figures["accuracy"].value, figures["accuracy"].low) == (1.0, interval.low)
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 2), st.floats(0.02, 1)), min_size=3, max_size=12))
+def test_resamples_without_a_difference_are_undefined_and_not_a_rounding_error(
+    rows: list[tuple[int, int, float]],
+) -> None:
+    judge, people, chances = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    weights = (1 / chances) / (1 / chances).mean()
+    with np.errstate(all="raise"):
+        found = agreement_figures(judge, people, weights=weights, resamples=60)
+    for name in ("pearson", "spearman", "kendall_tau_b", "pairwise_decided_accuracy"):
+        for value in (found[name].value, found[name].low, found[name].high):
+            assert value is None or abs(value) <= 1 + 1e-9
+    if len(set(people)) == 1:
+        assert found["spearman"].value is found["kendall_tau_b"].value is None

@@ -187,7 +187,7 @@ class _Job:
         return sum(budget.spent.cost_usd for budget in self.budgets)
 
     def keep_answers(self) -> None:
-        """Keep the answers of a watch that is in the history: the next one does not go on with them."""
+        """Keep the answers of a watch that is in the history: the next one does not resume them."""
         self._file("asking").replace(self._file("answers"))
 
     def estimate(self) -> int:
