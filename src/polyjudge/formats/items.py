@@ -32,7 +32,7 @@ _INVALID_ID_TYPES = (dict, list, bool)
 _ROWS_FOR_VALUES = 10_000
 _VALUES_SHOWN = 12
 _LONGEST_VALUE = 40
-_MOST_KEPT = 1 << 24
+_MOST_KEPT = 1 << 22
 """The size of the items that a survey keeps in memory, in bytes; more of them are read again."""
 _SIZE_OF_ITEM = 300
 """What an item takes in memory beside its texts."""
