@@ -76,7 +76,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "cascade-small.csv cascade-large.csv --labels cascade-labels.csv --confidence confidence --target 0.8 "
         "--output plan.json",
     ),
-    "calibrate correct": ("judged.jsonl --labels labels.csv", "judged.jsonl --labels labels.csv --format markdown"),
+    "calibrate correct": ("judged.jsonl --labels labels.csv", "systems.csv --margin 0.5"),
     "calibrate card": ("", "card.json"),
     "calibrate watch": (
         "--from watch-then.jsonl support",

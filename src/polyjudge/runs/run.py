@@ -328,7 +328,8 @@ class Run:
     def _summary(self, execution: Execution, tally: Tally, temporary: TemporaryFolder | None) -> RunSummary:
         plan, store, status = execution.plan, execution.store, execution.status
         scores = tally.summary(plan.items)
-        if status == "finished" and (not scores.judged or scores.unjudged > self.limits.max_unjudged * plan.items):
+        has_none = not scores.judged and not scores.abstained
+        if status == "finished" and (has_none or scores.unjudged > self.limits.max_unjudged * plan.items):
             status = "unjudged"
         path = None
         is_exported = self._output_file is not None and execution.status == "finished"
