@@ -31,6 +31,7 @@ from polyjudge.records.outcomes import ITEM_TEXTS, PAIR_FIELDS, Failure, Generat
 from polyjudge.records.ranking import LanguageRanking, PairwiseSummary, RankedSystem, Ranking, SystemPair
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric, Scale
+from polyjudge.records.samples import PlannedItem, SamplePlan
 from polyjudge.records.sessions import ReviewRow
 from polyjudge.records.spans import SpanSeverity
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
@@ -85,6 +86,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "ResultsPart.itemsFingerprint": SHORT_HASH,
     "ReviewRow.agentScore": PERCENT,
     "ReviewRow.systemScore": PERCENT,
+    "PlannedItem.inclusionProbability": CHANCE,
     "Watch.eValue": {"minimum": 1},
     "Watch.needed": {"exclusiveMinimum": 1},
     "Watch.falseAlarms": {"exclusiveMinimum": 0, "maximum": 0.5},
@@ -121,6 +123,7 @@ LIMITS: dict[str, dict[str, Any]] = {
             "ResultsManifest": ("rows", "judged", "unjudged"),
             "ResultsPart": ("rows", "judged", "unjudged", "itemsLine"),
             "ReviewRow": ("events", "unreadableRows"),
+            "SamplePlan": ("size", "candidates"),
             "Rewording": [field.encode_name for field in fields(Rewording)],
             "Watch": [field.encode_name for field in fields(Watch) if field.type is int],
             "PromptScore": ("index",),
@@ -324,6 +327,7 @@ def label() -> dict[str, Any]:
         "annotator": {"minLength": 1},
         "seconds": COUNT,
         "weight": {"exclusiveMinimum": 0},
+        "inclusionProbability": {"exclusiveMinimum": 0, "maximum": 1},
         "reason": {"enum": reasons},
     }.items():
         body["properties"][key] |= limits
@@ -559,6 +563,13 @@ def pinned_set() -> dict[str, Any]:
     return file.document("pinned-set", body)
 
 
+def sample_plan() -> dict[str, Any]:
+    """Return the schema of the plan of an informative sample."""
+    file = File("The items of an informative sample to label, with their probabilities", {PlannedItem: "item"})
+    more = {**VERSION, "polyjudgeVersion": TEXT, "kind": {"const": "polyjudge sample"}}
+    return file.document("sample-plan", file.record(SamplePlan, more=more))
+
+
 def watch() -> dict[str, Any]:
     """Return the schema of a row of the history of watches, and of `calibrate watch --format json`."""
     file = File("What one watch of a judge found", {Rewording: "rewording"})
@@ -582,6 +593,7 @@ def schemas() -> dict[str, str]:
         review(),
         rubric(),
         run_report(),
+        sample_plan(),
         translation_report(),
         translation_results(),
         translation_scores(),

@@ -239,7 +239,7 @@ class SpillFile:
         return position
 
     def at(self, position: int) -> Any:
-        """Return the block at a position; the file is our own and has no name, so that nobody else can write to it."""
+        """Return the block at a position; the file has no name, so that no other program can write to it."""
         assert self._file is not None
         if position not in self._read:
             self._file.seek(position)

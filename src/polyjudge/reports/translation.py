@@ -70,10 +70,7 @@ class Report:
         progress: Callable[[LanguageResult], None] = lambda _: None,
         jobs: int = 1,
     ) -> None:
-        """Read all files; `filters` select languages; `only_failures` lists only those that do not pass in detail.
-
-        Texts are checked in as many processes as there are `jobs`.
-        """
+        """Read all files in `jobs`; `filters` select languages, `only_failures` lists those that do not pass."""
         self.timestamp, self.path, self.judges = timestamp, results.path, tuple(scores)
         self.filters, self.only_failures = dict(filters or {}), only_failures
         self.origins = Origins()
@@ -96,9 +93,8 @@ class Report:
         """Priority languages first, then by name."""
         self.figures = tuple(figures for _, figures, _ in entries)
         """The figures of each verdict's outputs."""
-        self.totals = totals(self.verdicts)
-        self.families = family_totals(self.verdicts)
-        """Totals by script family, the largest first."""
+        self.totals, self.families = totals(self.verdicts), family_totals(self.verdicts)
+        """Of all languages, and by script family, the largest first."""
         self._stored = [stored for *_, stored in entries]
 
     def lists(self, verdict: Verdict) -> bool:

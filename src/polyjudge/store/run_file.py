@@ -178,7 +178,8 @@ class RunFile:
         self._rows.lock()
         self._rows.drop_incomplete_row()
         try:
-            self._cut_retried()
+            if not self._rows.is_empty:
+                self._cut_retried()
             self.started_at = self._write_start_marker()
         except OSError as error:
             self._rows.close()
@@ -186,7 +187,7 @@ class RunFile:
 
     def stored(self) -> Iterator[tuple[str, RunOutcome]]:
         """Yield the rows of an unfinished run with the ids of their items, in the order of the items."""
-        return self._rows.outcomes()
+        return iter(()) if self._rows.is_empty else self._rows.outcomes()
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
         """Write the row of the next item; it survives a kill of the process when this returns."""
