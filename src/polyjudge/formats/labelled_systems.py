@@ -75,6 +75,7 @@ class SystemRows:
     systems: Codes = field(default_factory=Codes)
     languages: Codes = field(default_factory=Codes)
     unjudged: "Counter[str]" = field(default_factory=Counter[str])
+    has_clusters: bool = False
     _ids: "array[int]" = field(default_factory=lambda: array("Q"))
     _clusters: "array[int]" = field(default_factory=lambda: array("Q"))
     _of: "array[int]" = field(default_factory=lambda: array("i"))
@@ -87,10 +88,13 @@ class SystemRows:
     _drawn: "array[float]" = field(default_factory=lambda: array("d"))
 
     def __post_init__(self) -> None:
-        names = names_of([path for path, _ in self.judged]) if len(self.judged) > 1 else {}
+        names = names_of([path for path, _ in self.judged])
         for path, columns in self.judged:
+            before = len(self._values) + self.unjudged.total()
             for rating in each_rating(path, columns, self.notes):
                 self._add(rating, rating.system or names.get(path, ""), path)
+            if len(self._values) + self.unjudged.total() == before:
+                raise DataError(f"no scores found{_first(self.notes)}", path=path)
         kinds = set[tuple[float | None, bool, bool]]()
         for path, columns in self.labels:
             for rating in each_rating(path, columns, self.label_notes):
@@ -105,6 +109,7 @@ class SystemRows:
             self.unjudged[system] += 1
             return
         _check_size(rating, path)
+        self.has_clusters |= bool(rating.cluster)
         self._of.append(self.systems.number(system))
         if len(self.systems) > MOST_SYSTEMS:
             raise DataError(f"more than {MOST_SYSTEMS} systems; use rows of fewer only", path=path)
@@ -134,7 +139,7 @@ class SystemRows:
     def labelled(self, pass_from: tuple[float, float] | None) -> LabelledSystems:
         """Join scores and labels; with the lowest values that pass of judge and people, all are verdicts."""
         if not len(self._values):
-            raise DataError(f"no scores found{_first(self.notes)}", path=self.judged[0][0])
+            raise DataError("no item has a verdict of the judge", path=self.judged[0][0])
         values, of = np.frombuffer(self._values, np.float64), np.frombuffer(self._of, np.int32)
         ids, strata = np.frombuffer(self._ids, np.uint64), np.frombuffer(self._language, np.int32)
         self._refuse_duplicates(ids * _ODD + of.astype(np.uint64))
@@ -161,7 +166,7 @@ class SystemRows:
             )
         return LabelledSystems(
             estimate="pass rate" if pass_from else "mean",
-            systems=tuple(name or "no system" for name in self.systems.names),
+            systems=self.systems.names,
             languages=self.languages.names,
             samples=tuple(samples),
             notes=tuple(notes),
@@ -228,7 +233,7 @@ class SystemRows:
         if counts.max(initial=0) < 2:
             return
         seen = set[tuple[str, str]]()
-        names = names_of([path for path, _ in self.judged]) if len(self.judged) > 1 else {}
+        names = names_of([path for path, _ in self.judged])
         for path, rating in _each(self.judged):
             if rating.value is None:
                 continue
