@@ -222,7 +222,10 @@ _BLOCKS_KEPT = 4
 
 
 class SpillFile:
-    """A temporary file that holds the blocks of many sequences and is deleted with the last of them."""
+    """A temporary file that holds the blocks of many sequences and is deleted with the last of them.
+
+    It has no name, so that no other program writes what is unpickled here.
+    """
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None
@@ -239,7 +242,7 @@ class SpillFile:
         return position
 
     def at(self, position: int) -> Any:
-        """Return the block at a position; the file is our own and has no name, so that nobody else can write to it."""
+        """Return the block at a position."""
         assert self._file is not None
         if position not in self._read:
             self._file.seek(position)
