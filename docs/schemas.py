@@ -35,6 +35,7 @@ from polyjudge.records.sessions import ReviewRow
 from polyjudge.records.spans import SpanSeverity
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
 from polyjudge.records.vocabulary import Judgement, WordRecord
+from polyjudge.records.watches import PinnedAnswer, PinnedQuestion, PinnedSet, Rewording, Watch
 from polyjudge.reports.run_kinds import RunKind
 from polyjudge.reports.run_rows import RunRow
 from polyjudge.reports.vocabulary import Comparison as WordComparison
@@ -84,6 +85,11 @@ LIMITS: dict[str, dict[str, Any]] = {
     "ResultsPart.itemsFingerprint": SHORT_HASH,
     "ReviewRow.agentScore": PERCENT,
     "ReviewRow.systemScore": PERCENT,
+    "Watch.eValue": {"minimum": 1},
+    "Watch.needed": {"exclusiveMinimum": 1},
+    "Watch.falseAlarms": {"exclusiveMinimum": 0, "maximum": 0.5},
+    "Watch.noticeable": SHARE,
+    "PinnedQuestion.answers": {"minItems": 1},
     "WordRecord.timestamp": {"pattern": "^[0-9-]{10}T[0-9:]{8}Z$"},
     "WordRecord.finish": {"enum": ["stop", "length", "refusal"]},
     **{
@@ -115,6 +121,8 @@ LIMITS: dict[str, dict[str, Any]] = {
             "ResultsManifest": ("rows", "judged", "unjudged"),
             "ResultsPart": ("rows", "judged", "unjudged", "itemsLine"),
             "ReviewRow": ("events", "unreadableRows"),
+            "Rewording": [field.encode_name for field in fields(Rewording)],
+            "Watch": [field.encode_name for field in fields(Watch) if field.type is int],
             "PromptScore": ("index",),
             "ReviewFinding": ("line", "start", "end"),
             "UnjudgedMessage": ("line",),
@@ -541,6 +549,22 @@ def trust_card() -> dict[str, Any]:
     return file.document("trust-card", file.row(TrustCard))
 
 
+def pinned_set() -> dict[str, Any]:
+    """Return the schema of pinned answers, in which the rubric is that of its own schema."""
+    file = File(
+        "The answers of a judge that a watch asks for again", {PinnedQuestion: "question", PinnedAnswer: "answer"}
+    )
+    body = file.record(PinnedSet, more={**VERSION, "polyjudgeVersion": TEXT})
+    body["properties"]["rubric"] = {"$ref": "rubric.schema.json"}
+    return file.document("pinned-set", body)
+
+
+def watch() -> dict[str, Any]:
+    """Return the schema of a row of the history of watches, and of `calibrate watch --format json`."""
+    file = File("What one watch of a judge found", {Rewording: "rewording"})
+    return file.document("watch", file.record(Watch, more={**VERSION, "polyjudgeVersion": TEXT}))
+
+
 def schemas() -> dict[str, str]:
     """Return each schema's text by its name."""
     found = [
@@ -549,6 +573,7 @@ def schemas() -> dict[str, str]:
         comparison(),
         ranking(),
         pairwise(),
+        pinned_set(),
         judgement(),
         label(),
         localisation_review(),
@@ -562,6 +587,7 @@ def schemas() -> dict[str, str]:
         translation_scores(),
         trust_card(),
         vocabulary_summary(),
+        watch(),
         word_record(),
     ]
     return {each["$id"]: json.dumps(each, ensure_ascii=False, indent=2) + "\n" for each in found}

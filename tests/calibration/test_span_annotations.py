@@ -8,22 +8,17 @@ from pathlib import Path
 import pytest
 
 from polyjudge.calibration.span_agreement import SpanOptions, annotated_texts, measure_span_agreement
-from polyjudge.calibration.span_consensus import (
-    consensus_spans,
-    learn_consensus,
-    read_consensus,
-    voted_spans,
-    weights_of,
-)
-from polyjudge.calibration.span_pieces import AnnotatedText, feature_names, features, pieces
+from polyjudge.calibration.span_learning import learn_consensus
 from polyjudge.calibration.span_validation import by_language, in_halves, validated
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.formats.span_rows import IN_SOURCE, SpanAnnotation, read_spans
+from polyjudge.formats.span_rows import read_spans
 from polyjudge.records.codec import to_json
 from polyjudge.records.outcomes import JudgeResult, Provenance, outcome_row
 from polyjudge.records.spans import ErrorSpan
-from polyjudge.statistics.logistic import fit_logistic, threshold_for
-from polyjudge.statistics.span_matching import Mark
+from polyjudge.statistics.logistic import fit_logistic, probabilities, threshold_for
+from polyjudge.statistics.span_matching import IN_SOURCE, Mark, SpanAnnotation
+from polyjudge.verdicts.span_consensus import consensus_spans, read_consensus, voted_spans, weights_of
+from polyjudge.verdicts.span_pieces import AnnotatedText, feature_names, features, pieces
 
 SPANS = Path(os.environ.get("POLYJUDGE_DATA", "")) / "spans_dev.jsonl.gz"
 needs_spans = pytest.mark.skipif(not SPANS.is_file(), reason="POLYJUDGE_DATA is not set or lacks spans_dev.jsonl.gz")
@@ -253,7 +248,7 @@ def test_the_regression_gives_the_shares_of_two_groups():
 
     rows = np.array([[1.0, 0.0], [1.0, 1.0]])
     model = fit_logistic(rows, np.array([0.2, 0.6]), np.array([50.0, 50.0]), penalty=1e-9)
-    assert model.probabilities(rows) == pytest.approx([0.2, 0.6], abs=1e-6)
+    assert probabilities(model, rows) == pytest.approx([0.2, 0.6], abs=1e-6)
 
 
 def test_thresholds_follow_from_the_probabilities():

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
-from polyjudge.judges.base import ProviderSource, bound, close_judge
+from polyjudge.judges.asking import ProviderSource
+from polyjudge.judges.base import bound, close_judge
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.pairwise import PairwiseJudge
 from polyjudge.languages.table import LanguageTable

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     figures: dict[str, object] = {
         **own_fields(),
         "estimate": what,
-        "all": {**to_json(found.overall), "predictionPowered": to_json(found.separate)},
+        "all": {**to_json(found.overall), **({"predictionPowered": to_json(found.separate)} if found.separate else {})},
         "languages": {tag or "no language": to_json(each) for tag, each in found.by_language.items()},
     }
     table = language_table()

@@ -13,7 +13,6 @@ from polyjudge.concurrency.workers import usable_cores
 from polyjudge.errors import ConfigError
 from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import ACCEPTED_FILE, PROJECT_FILE
-from polyjudge.judges.offline import OfflineJudge
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.text.display import harmless
@@ -22,6 +21,7 @@ from .options import at_least
 
 if TYPE_CHECKING:
     from polyjudge.checks.policy import CheckPolicy
+    from polyjudge.judges.offline import OfflineJudge
 
 _OTHER_JUDGE = "needs --judge offline: other judges run no checks."
 
@@ -75,14 +75,16 @@ def checks_of_judge(
     if judges:
         _refuse_check_options(options, why)
         return None
-    from .checking import policy_of  # here, because most runs have a model
+    from polyjudge.judges.offline import OfflineJudge  # here, because most runs have a model
+
+    from .checking import policy_of
 
     policy = policy_of(options)
     _print_judge(OfflineJudge(rubric, policy=policy))
     return policy
 
 
-def _print_judge(judge: OfflineJudge) -> None:
+def _print_judge(judge: "OfflineJudge") -> None:
     """Print the name of a judge whose checks are not all at their own severity: its scores are of another judge."""
     if judge.policy.changes_nothing:
         return

@@ -23,6 +23,7 @@ from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.runs.run import Run
 from polyjudge.runs.summary import RunSummary
 
+from .cascade_options import add_token_option
 from .environment import load_environment
 from .options import (
     Several,
@@ -65,6 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--cluster", choices=["", "none"], default="", metavar="none", help=independent)
     add_table_options(parser.add_argument_group("table").add_argument)
     add_judging_options(parser, default_judge="opus")
+    add_token_option(add)
     add_batch_option(add)
 
 
@@ -80,11 +82,7 @@ class _Job:
     def open_run(self) -> Run:
         """Return the run that asks about all pairs."""
         options = self.options
-        criteria = load_rubric(options.rubric).criteria if options.rubric else None
-        judges = [
-            PairJudge(PairwiseJudge(model=str(name)) if criteria is None else PairwiseJudge(criteria, str(name)))
-            for name in self.judges
-        ]
+        judges = [_pair_judge(name, options) for name in self.judges]
         return Run(
             self.pairs.items,
             judges[0] if len(judges) == 1 else Jury(judges),
@@ -119,6 +117,14 @@ def _judges(options: argparse.Namespace) -> list[ModelName]:
     if own is not None:
         raise ConfigError(f"The judge {own} scores single texts. Give a model, such as openai/gpt-5-mini.")
     return judges
+
+
+def _pair_judge(name: ModelName, options: argparse.Namespace) -> PairJudge:
+    wanted: bool = options.token_probabilities
+    if not options.rubric:
+        return PairJudge(PairwiseJudge(model=str(name), token_probabilities=wanted))
+    criteria = load_rubric(options.rubric).criteria
+    return PairJudge(PairwiseJudge(criteria, str(name), token_probabilities=wanted))
 
 
 def _read_pairs(options: argparse.Namespace) -> PairedTexts:

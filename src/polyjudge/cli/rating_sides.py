@@ -17,7 +17,7 @@ from polyjudge.text.display import harmless
 from .options import add_filter_option, finite
 from .output import print_warning, warn_of_skipped
 from .progress import counted
-from .tables import add_table_options, filtered_table_options_of, input_of, table_options_of
+from .tables import add_penalties_option, add_table_options, filtered_table_options_of, input_of, table_options_of
 
 MOST_PASS = 0.5 + 1e-9
 """More than half of several people's verdicts on an item must be pass; a tie does not pass."""
@@ -46,6 +46,7 @@ def add_rating_options(add: Callable[..., object]) -> None:
     add("--pass-from", type=finite, metavar="X", help="lowest score of the judge that passes")
     add_filter_option(add)
     add_table_options(add, wide=False)
+    add_penalties_option(add)
     add("--label-pass-from", type=finite, metavar="X", help="lowest label that passes; not needed for pass and fail")
 
 
@@ -147,6 +148,7 @@ def read_side(
         leave_out=frozenset(left_out_of(options)),
         table=table,
         in_results=in_results,
+        categories=getattr(options, "categories", False),
         part=getattr(options, "by", "") or "category",
     )
     found = Ratings() if into is None else into

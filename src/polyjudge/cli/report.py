@@ -26,7 +26,7 @@ from .options import Several, add_report_options, check_output, filters_of, fini
 from .otel import send_events
 from .output import print_warning, write_pieces
 from .progress import StatusLine, counted
-from .tables import RESULTS_HELP, add_table_options, input_of, print_columns, table_options_of
+from .tables import RESULTS_HELP, add_penalties_option, add_table_options, input_of, print_columns, table_options_of
 
 _WARNINGS_SHOWN = 5
 _LONGEST_WARNING = 400
@@ -64,6 +64,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add_check_options(group)
     add_jobs_option(group)
     add_table_options(parser.add_argument_group("table").add_argument)
+    add_penalties_option(add)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -14,11 +14,11 @@ from polyjudge.providers.base import Provider
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, Outcome
 from polyjudge.records.requests import Reply
-from polyjudge.records.spans import ErrorSpan
+from polyjudge.records.spans import VERIFICATION, ErrorSpan
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, judged_texts, render_context
 
 from . import base
-from .base import Asker, ProviderSource, Question, Reading
+from .asking import Asker, ProviderSource, Question, Reading
 from .choice import read_prompt
 from .judged_text import ReplyContext
 from .parsing import read_judge_json
@@ -81,7 +81,7 @@ class SpanVerifier:
     aclose = base.aclose
 
     def __init__(self, model: str = "", cache_db: Path | str | None = None, provider: Provider | None = None) -> None:
-        self._template = read_prompt("span_verification")
+        self._template = read_prompt(VERIFICATION)
         self.fingerprint = fingerprint([self._template], 16)
         self.asker = Asker(model, cache_db=cache_db, provider=provider)
         self.model = self.asker.given_model
@@ -107,9 +107,7 @@ class SpanVerifier:
             return {"score": share, "reason": f"{len(found)} verified", "parse_method": "json"}
 
         prompt = self.build_prompt(asked, candidate, context)
-        outcome = await self.asker.outcome(
-            Question(prompt, _schema(), "span_verification", self.fingerprint, repeat), read
-        )
+        outcome = await self.asker.outcome(Question(prompt, _schema(), VERIFICATION, self.fingerprint, repeat), read)
         if isinstance(outcome, Failure):
             return tuple(spans), outcome
         return tuple(self._with_verdict(span, found.get(place)) for place, span in enumerate(spans, start=1)), outcome

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
 from msgspec import Struct, ValidationError, convert
+from msgspec import field as record_field
 from msgspec.structs import fields
 
 from polyjudge.errors import DataError, UnknownNameError
@@ -27,6 +28,11 @@ _SCALARS = {
     Number: "a number",
     type(None): "null",
 }
+
+
+def always(default: Any) -> Any:
+    """Return a default with which a field is written too, in a record with `omit_defaults`."""
+    return record_field(default_factory=lambda: default)
 
 
 def schema_names() -> list[str]:

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from polyjudge.catalogues.finding import find_catalogues
+from polyjudge.catalogues.content import read_content
+from polyjudge.catalogues.finding import NO_LANGUAGE, find_catalogues
+from polyjudge.catalogues.language_names import language_tag
+from polyjudge.catalogues.layouts import format_of
 from polyjudge.catalogues.reading import read_catalogue
 from polyjudge.checks.policy import CheckPolicy
 from polyjudge.concurrency.workers import FEW, Workers
@@ -100,12 +103,26 @@ class Reviewer:
         self._sources: set[str] = set()
 
     def found(self) -> FoundCatalogues:
-        """Return the files of the paths, those of one language together."""
-        found = find_catalogues(self._options.paths, source=self._options.source)
-        if not found.files:
-            shown = ", ".join(map(str, self._options.paths))
+        """Return the files of the paths, those of one language together.
+
+        Files that were named and turn out to be sources leave nothing to review, which a folder without any does not.
+        """
+        paths = self._options.paths
+        found = find_catalogues(paths, source=self._source())
+        if not found.files and not all(path.is_file() and format_of(path) for path in paths):
+            shown = ", ".join("this folder" if path == Path() else str(path) for path in paths)
             why = f" {found.skipped[0]}" if found.skipped else ""
             raise DataError(f"no localisation files in {shown}.{why}")
+        return found
+
+    def _source(self) -> str:
+        """Return the tag of the language of the sources; empty if none was named."""
+        given = self._options.source
+        known = self._table.find(given) if given else None
+        found = language_tag(given) or (known.tag if known else "")
+        if given and not found:
+            message = f"{given!r} is no language that is known.{self._table.suggestion(given)} Give a tag, such as en."
+            raise ConfigError(message, option="source")
         return found
 
     def review(self, on_file: OnFile | None = None, *, jobs: int = 1, few: int = FEW) -> Review:
@@ -152,10 +169,8 @@ class Reviewer:
     def _read_file(self, file: CatalogueFile) -> _Read | None:
         group = file.language
         try:
-            content = Path(file.path).read_bytes()
+            content = read_content(file.path)
             catalogue = read_catalogue(file, content=content)
-        except OSError as error:
-            raise DataError(f"cannot be read: {error.strerror}", path=file.path) from None
         except DataError as error:
             self._note_broken(file, error)
             return None
@@ -182,8 +197,9 @@ class Reviewer:
         finding = Finding("file_broken", "fail", f"The file {text}{'' if text.endswith(('.', '?')) else '.'}")
         wanted = self._options.policy.wanted(finding)
         if wanted is not None:
-            self._counts_of(file.language or "und").files += 1
-            self._findings.append(review_finding(wanted, None, file.path, file.language or "und", error.line or 1))
+            self._counts_of(file.language or NO_LANGUAGE).files += 1
+            language = file.language or NO_LANGUAGE
+            self._findings.append(review_finding(wanted, None, file.path, language, error.line or 1))
 
     def _review_catalogue(self, read: _Read, checked: Sequence[FileFinding]) -> None:
         _, catalogue, language, changed = read
@@ -242,7 +258,11 @@ class Reviewer:
         )
 
     def _languages(self) -> Iterator[ReviewedLanguage]:
+        """Yield the counts of each language; with a revision, of those in which anything has changed."""
+        found = {each.language for each in self._findings}
         for tag, counts in sorted(self._counts.items()):
+            if self._options.since and not (counts.messages or counts.untranslated or tag in found):
+                continue
             known = self._table.find(tag)
             yield ReviewedLanguage(
                 language=tag,

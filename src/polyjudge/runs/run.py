@@ -14,6 +14,7 @@ from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import CapReachedError, ConfigError, DataError, StoppedError
+from polyjudge.folder_trust import DEFAULT_CACHE
 from polyjudge.formats.items import ItemList, ItemSource
 from polyjudge.judges.base import ItemWorker, Judge, bound, close_judge
 from polyjudge.providers.budget import Budget
@@ -25,7 +26,7 @@ from polyjudge.store.run_file import OutcomeStore, RunFile, read_outcomes
 
 from .execution import Execution, Export, OnEvent, OutputFile, judge_in_order, prepare
 from .plan import Items, Plan, former_run, make_plan, models_of, repeated, results_to_keep, retried_items, rubric_of
-from .stack import DEFAULT_CACHE, PrivateReplies, ProviderStack, ignore, opened_cache
+from .stack import PrivateReplies, ProviderStack, ignore, opened_cache
 from .summary import RunSummary, Tally, TemporaryFolder
 
 if TYPE_CHECKING:

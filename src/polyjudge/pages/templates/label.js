@@ -185,7 +185,8 @@ function drawLabel() {
 async function save(item, label, text) {
   state.busy = true;
   const seconds = state.shownAt ? (performance.now() - state.shownAt) / 1000 : null;
-  const body = JSON.stringify({ id: item.id, annotator: state.annotator, seconds, ...label });
+  const spans = label.spans?.map(({ text, ...place }) => place); // the server has the text
+  const body = JSON.stringify({ id: item.id, annotator: state.annotator, seconds, ...label, spans });
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body };
   const found = await requestUntilAnswered("label", options, `Not saved (${text})`);
   state.busy = false;
@@ -377,6 +378,7 @@ const WITHOUT_TEXT = ["back", "forth", "u"];
 const KEYS = { ArrowLeft: "back", ArrowRight: "forth" };
 
 async function act(name) {
+  if (isMarking()) await marks.saving;
   if (state.busy || at("work").hidden || !Object.hasOwn(DEEDS, name)) return;
   // An item whose text has not arrived cannot have been read.
   if (!WITHOUT_TEXT.includes(name) && state.shown !== current().id) {

@@ -9,10 +9,9 @@ import numpy as np
 from msgspec import Struct
 
 from polyjudge.checks.checker import TextChecker
-from polyjudge.formats.span_rows import IN_SOURCE, SpanAnnotation
 from polyjudge.languages.table import language_table
 from polyjudge.statistics.resampling import Floats
-from polyjudge.statistics.span_matching import Mark
+from polyjudge.statistics.span_matching import IN_SOURCE, Mark, SpanAnnotation
 
 _NEARLY_ALL = 0.8
 _CHECKED_TEXTS = 8_192

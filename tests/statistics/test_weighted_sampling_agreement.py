@@ -1,0 +1,54 @@
+"""Agreement on labels whose items had unequal probabilities of being labelled."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyjudge.statistics.agreement_intervals import agreement_figures
+from polyjudge.statistics.informative import inclusion_probabilities, sizes, systematic_sample
+from polyjudge.statistics.resampling import mean_error
+
+_WEIGHTED = ("accuracy", "kappa", "kappa_quadratic", "macro_f1", "pearson", "spearman", "mean_difference")
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 4)), min_size=4, max_size=25))
+def test_an_item_of_weight_k_counts_as_k_items(rows: list[tuple[int, int, int]]) -> None:
+    judge, people, counts = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    weighted = agreement_figures(judge, people, weights=counts / counts.mean(), resamples=0)
+    copied = agreement_figures(np.repeat(judge, counts.astype(int)), np.repeat(people, counts.astype(int)), resamples=0)
+    for name in _WEIGHTED:
+        assert weighted[name].value == pytest.approx(copied[name].value, abs=1e-4), name
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=4, max_size=25))
+def test_equal_weights_change_nothing(rows: list[tuple[int, int]]) -> None:
+    judge, people = np.array(rows, dtype=float).T
+    weights = np.ones(len(rows))
+    assert agreement_figures(judge, people, weights=weights, resamples=30) == agreement_figures(
+        judge, people, resamples=30
+    )
+    assert mean_error(judge, weights=weights) == mean_error(judge)
+
+
+def test_weighted_agreement_of_an_informative_sample_is_that_of_all_items_with_an_interval_that_covers() -> None:
+    random = np.random.default_rng(4)
+    judge = random.integers(1, 6, 2_000).astype(float)
+    doubtful = np.abs(judge - 3) < 1.5
+    people = np.clip(judge + np.where(doubtful, random.integers(-1, 2, 2_000), 0), 1, 5)
+    truth = float((judge == people).mean())
+    chances = inclusion_probabilities(sizes({"doubt": doubtful * 4.0}, 2_000), 150)
+    covered, values = 0, []
+    for seed in range(120):
+        drawn = systematic_sample(chances, random)
+        weights = 1 / chances[drawn]
+        found = agreement_figures(
+            judge[drawn], people[drawn], weights=weights / weights.mean(), resamples=200, seed=seed
+        )["accuracy"]
+        assert found.value is not None
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= truth <= found.high
+        values.append(found.value)
+    assert covered / 120 >= 0.9
+    assert np.mean(values) == pytest.approx(truth, abs=0.01)
