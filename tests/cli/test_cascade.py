@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
+from polyjudge.languages.table import language_table
+from polyjudge.pages.sampling import Source, read_sample
 from polyjudge.store.cascade_plans import read_plan
 
 COUNT, LABELLED = 400, 200
@@ -116,6 +118,28 @@ def test_an_abstention_is_neither_unjudged_nor_failed_and_can_be_labelled(job, c
     assert "abstained" in capsys.readouterr().out
     assert main(["explain", "s.jsonl", "--item", abstained[0]["id"]]) == 0
     assert "abstained" in capsys.readouterr().out
+
+
+def test_abstentions_stay_when_failures_are_retried(job, capsys):
+    assert main([*ARGUMENTS, *LEARN]) == 0
+    before, first = job.asked, rows()
+    assert main([*ARGUMENTS, "--cascade", "s.jsonl.cascade.json", "--retry-failures"]) == 0
+
+    assert job.asked == before
+    assert [row.get("kind") for row in rows()] == [row.get("kind") for row in first]
+
+
+def test_people_get_the_abstentions_to_label(job, capsys):
+    assert main([*ARGUMENTS, *LEARN]) == 0
+    abstained = {row["id"] for row in rows() if row.get("kind") == "abstained"}
+    source = Source(
+        Path("s.jsonl"), Path("items.jsonl"), None, table=language_table(), filters={"kind": frozenset(["abstained"])}
+    )
+    sample = read_sample(source, 1_000, 0)
+
+    assert {each.candidate.id for each in sample.items} == abstained
+    assert main(["report", "s.jsonl"]) == 0
+    assert f"Let people label what the cascade left to them: {len(abstained)} items" in capsys.readouterr().out
 
 
 def test_a_target_that_cannot_be_guaranteed_asks_about_the_labelled_items_only(job, capsys):
