@@ -17,6 +17,7 @@ import yaml
 from tests.folding import for_each
 from tests.reports.reviews import REVIEW
 
+from polyjudge.catalogues.layouts import format_of
 from polyjudge.records.codec import schema
 from polyjudge.reports.review_formats import render_review
 
@@ -421,10 +422,12 @@ def test_the_guide_lists_every_input():
         *((path, True) for path in ("lib/app_hi.arb", "ios/de.lproj/Localizable.strings", "config/locales/ja.yml")),
         *((path, False) for path in ("package.json", "README.md", "pom.xml", "src/locale.py", "values/x.xml.bak")),
         *((path, False) for path in ("src/main.ts", "i18n/index.ts", "app_store.ts")),
+        *((path, False) for path in ("po/app.pot", "i18n/settings.toml", "a.sdlxliff")),
     ],
 )
 def test_the_hook_reviews_localisation_files(path, is_reviewed):
     assert (re.search(HOOK["files"], path) is not None) == is_reviewed
+    assert format_of(Path(path)) or not is_reviewed
 
 
 def test_the_hook_runs_the_command_with_the_files_of_the_commit():

@@ -119,7 +119,8 @@ def test_an_apostrophe_without_a_backslash_is_a_problem_at_its_line():
         ('<resources>\n<string name="a">b</resources>', 2, "mismatched tag"),
         ('<resources>\n<string name="a">b &nbsp; c</string></resources>', 2, "undefined entity"),
         ('<resources>\n<string name="a">b & c</string></resources>', 2, "not well-formed"),
-        ('<!DOCTYPE resources [\n<!ENTITY a "b">]>\n<resources/>', 2, "declares the entity 'a'"),
+        ('<!DOCTYPE resources [\n<!ENTITY a "<b/>">]>\n<resources/>', 2, "declares the entity 'a'"),
+        (f'<!DOCTYPE resources [\n<!ENTITY a "{"b" * 1001}">]>\n<resources/>', 2, "at most 1,000 characters"),
         ('<!DOCTYPE resources [\n<!ENTITY a SYSTEM "file:///etc/passwd">]>\n<resources/>', 2, "declares the entity"),
         ('<!DOCTYPE r [\n<!ENTITY % a SYSTEM "http://127.0.0.1:9/x">\n%a;]>\n<resources/>', 2, "declares the entity"),
         ("<resources>\n" + "<a>" * 200, 2, "nested"),
@@ -136,12 +137,40 @@ def test_a_broken_file_gives_one_message_with_the_line(content, line, message):
     assert str(caught.value).startswith(f"target.android:{line}: " if line else "target.android: ")
 
 
-def test_an_entity_bomb_is_refused_at_once():
-    bomb = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">\n' for n in range(1, 12))
-    content = f'<!DOCTYPE r [\n<!ENTITY a0 "lol">\n{bomb}]>\n<resources><string name="a">&a11;</string></resources>'
+def test_the_entity_of_a_short_text_is_read_as_that_text():
+    content = (
+        '<!DOCTYPE resources [\n<!ENTITY app "Tom\'s R&#233;sum&#xE9;">\n<!ENTITY lt "&#38;#60;">\n]>\n'
+        '<resources>\n<string name="a">"Open &app; &lt; 5"</string>\n<string name="b">%s</string>\n</resources>'
+    )
 
-    with pytest.raises(DataError, match=r"target\.android:2: declares the entity 'a0'"):
-        read("android", content)
+    assert [(each.line, each.translation) for each in read("android", content).messages] == [
+        (6, "Open Tom's Résumé < 5"),
+        (7, "%s"),
+    ]
+
+
+@for_each(
+    ("declared", "used", "message"),
+    [
+        ("".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12)), "&a11;", "the entity 'a1'"),
+        (f'<!ENTITY b "{"b" * 1000}">', "&b;" * 2000, "more than 1,000,000 characters"),
+        ("".join(f'<!ENTITY c{n} "c">' for n in range(101)), "&c1;", "more than 100 entities"),
+    ],
+)
+def test_an_entity_bomb_is_refused_before_it_grows(declared, used, message):
+    start = f'<!DOCTYPE r [<!ENTITY a0 "lol">\n{declared}]>'
+
+    for content in (f'<resources><string name="a">{used}</string></resources>', f'<resources name="{used}"/>'):
+        with pytest.raises(DataError, match=message):
+            read("android", f"{start}\n{content}")
+
+
+def test_declared_values_of_attributes_are_not_used():
+    declared = f'<!DOCTYPE resources [<!ATTLIST string translatable CDATA "{"false" * 10}">]>'
+
+    [found] = read("android", f'{declared}<resources><string name="a">b</string></resources>').messages
+
+    assert found.translation == "b"
 
 
 NAMES = st.text("abcdefgh_", min_size=1, max_size=10)

@@ -13,6 +13,13 @@ def split(catalogue):
     return [(each.plural, each.context, each.source, each.translation, each.is_exact) for each in catalogue.messages]
 
 
+def test_a_translation_without_a_choice_is_compared_with_the_text_of_the_source_for_other_numbers():
+    source = "hours = { $n ->\n    [one] h\n   *[other] hrs\n  }\n"
+    catalogue = read("fluent", "hours = 時間\n", source, language="ja")
+
+    assert [(each.source, each.translation) for each in catalogue.messages] == [("hrs", "時間")]
+
+
 def test_each_plural_form_is_a_message_with_the_source_of_its_numbers():
     target = '{"a": "В {place} {n, plural, =0 {нет файлов} one {# файл} few {# файла} other {# файлов}}."}'
 

@@ -1,5 +1,8 @@
 """Which files are taken for translations, of which language, and with which sources."""
 
+import os
+from pathlib import Path
+
 import pytest
 from tests.folding import for_each
 
@@ -10,6 +13,8 @@ from polyjudge.errors import DataError
 LAYOUTS = [
     # files of a project: {a translation: (language, its source)}
     (["po/de.po", "po/app.pot"], {"po/de.po": ("de", "")}),
+    (["locale/de/LC_MESSAGES/Linux-PAM.po"], {"locale/de/LC_MESSAGES/Linux-PAM.po": ("de", "")}),
+    (["po/Linux-PAM.po"], {}),
     (["locale/pt_BR/LC_MESSAGES/app.po"], {"locale/pt_BR/LC_MESSAGES/app.po": ("pt-BR", "")}),
     (["locale/sr@latin/app.po"], {"locale/sr@latin/app.po": ("sr-Latn", "")}),
     (["po/app.zh_CN.po", "po/app-it.po"], {"po/app.zh_CN.po": ("zh-Hans", ""), "po/app-it.po": ("it", "")}),
@@ -119,6 +124,15 @@ def test_a_variety_of_the_source_language_is_not_reviewed_and_said_so(tmp_path):
     assert "en-GB" in found.skipped[0]
 
 
+def test_a_variety_that_is_itself_the_source_is_not_named(tmp_path):
+    write(tmp_path, "locales/en-US/app.ftl", "locales/de/app.ftl")
+
+    found = find_catalogues([tmp_path])
+
+    assert [file.language for file in found.files] == ["de"]
+    assert found.skipped == []
+
+
 def test_the_header_of_a_po_file_names_its_language_if_the_path_does_not(tmp_path):
     header = 'msgid ""\nmsgstr ""\n"Language: uk\\n"\n'
     (tmp_path / "messages.po").write_text(header, encoding="utf-8")
@@ -137,6 +151,69 @@ def test_links_do_not_lead_outside_or_in_circles(tmp_path):
     (tmp_path / "project/po/again").symlink_to(tmp_path / "project")
 
     assert [file.language for file in find_catalogues([tmp_path / "project"]).files] == ["fr"]
+
+
+def test_the_folders_above_the_reviewed_one_name_no_language(tmp_path, monkeypatch):
+    write(tmp_path, "it/app/Resources/Strings.resx", "it/app/Resources/Strings.nl.resx", "it/app/po/messages.po")
+    folder = tmp_path / "it" / "app"
+    monkeypatch.chdir(folder)
+
+    for path in (Path(), folder, Path("Resources")):
+        found = find_catalogues([path])
+        assert [file.language for file in found.files] == ["nl"]
+
+
+def test_the_folder_of_one_language_can_be_reviewed_from_inside(tmp_path, monkeypatch):
+    write(tmp_path, "locales/de/common.json", "locales/en/common.json", "locale/fr/LC_MESSAGES/app.po")
+    monkeypatch.chdir(tmp_path / "locales" / "de")
+    [file] = find_catalogues([Path()]).files
+    assert (file.language, file.source_path) == ("de", "../en/common.json")
+
+    monkeypatch.chdir(tmp_path / "locale" / "fr" / "LC_MESSAGES")
+    assert [file.language for file in find_catalogues([Path()]).files] == ["fr"]
+
+
+def test_sources_that_a_link_takes_from_elsewhere_are_not_used(tmp_path):
+    write(tmp_path, "secret.json", "project/locales/de.json", "project/res/values-de/strings.xml", "values/strings.xml")
+    (tmp_path / "project/locales/en.json").symlink_to(tmp_path / "secret.json")
+    (tmp_path / "project/res/values").symlink_to(tmp_path / "values")
+
+    found = find_catalogues([tmp_path / "project"])
+
+    assert [file.source_path for file in found.files] == ["", ""]
+    assert [each.endswith("is a link to a file elsewhere, so its texts are not used") for each in found.skipped] == [
+        True,
+        True,
+    ]
+
+
+def test_a_link_to_sources_beside_the_translations_is_followed(tmp_path):
+    write(tmp_path, "locales/de.json", "locales/en-US.json")
+    (tmp_path / "locales/en.json").symlink_to("en-US.json")
+
+    found = find_catalogues([tmp_path])
+
+    assert [file.source_path for file in found.files] == [str(tmp_path / "locales/en.json")]
+    assert found.skipped == []
+
+
+def test_a_pipe_is_no_file(tmp_path):
+    (tmp_path / "po").mkdir()
+    os.mkfifo(tmp_path / "po" / "de.po")
+
+    assert find_catalogues([tmp_path]).files == []
+    with pytest.raises(DataError, match="is no file or folder"):
+        find_catalogues([tmp_path / "po" / "de.po"])
+
+
+def test_a_broken_file_of_a_folder_is_taken_to_be_reported_and_one_that_is_named_is_an_error(tmp_path):
+    (tmp_path / "A.xcstrings").write_text("{", encoding="utf-8")
+
+    assert [(file.path, file.language) for file in find_catalogues([tmp_path]).files] == [
+        (str(tmp_path / "A.xcstrings"), "und")
+    ]
+    with pytest.raises(DataError, match=r"A\.xcstrings:1: is not JSON"):
+        find_catalogues([tmp_path / "A.xcstrings"])
 
 
 def test_a_file_is_taken_once(tmp_path):

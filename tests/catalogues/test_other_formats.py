@@ -170,6 +170,13 @@ def test_a_broken_file_gives_one_message_with_the_line(format_name, content, lin
     assert str(caught.value).startswith(f"target.{format_name}:{line}: ")
 
 
+def test_aliases_of_a_long_text_are_refused_where_they_become_too_much():
+    content = f'de:\n  a: &a "{"x" * 100_000}"\n' + "".join(f"  k{number}: *a\n" for number in range(200))
+
+    with pytest.raises(DataError, match=r"target\.rails:103: has aliases that repeat more than 10,000,000 characters"):
+        read("rails", content)
+
+
 def test_aliases_of_yaml_are_not_expanded():
     bomb = "de:\n  a0: &a0 [x, x]\n" + "".join(f"  a{n}: &a{n} [{f'*a{n - 1}, ' * 9}x]\n" for n in range(1, 20))
 

@@ -174,6 +174,7 @@ def test_a_baseline_is_added_to_and_no_other_file_is_touched(capsys, project):
         (["--glossary", "none.csv"], "none.csv: cannot be read"),
         (["--since", "main"], "changes since a revision need a git repository"),
         (["--since", "-x"], "is no revision"),
+        (["--source", "Engish"], "Did you mean English (en)?"),
         (["--checks", "spelling"], "There is no check or finding 'spelling'"),
     ],
     ids=lambda case: " ".join(case[0]),
@@ -193,6 +194,17 @@ def test_a_path_that_is_not_there_or_has_no_such_files_is_an_error(capsys, proje
     assert (code, "no localisation files in empty" in err) == (2, True)
 
 
+def test_files_of_sources_that_are_named_leave_nothing_to_review_which_a_hook_needs(capsys, project):
+    for name, content in {"locales/en.json": "{}", "res/values/strings.xml": "<resources/>"}.items():
+        Path(name).parent.mkdir(parents=True)
+        Path(name).write_text(content, encoding="utf-8")
+
+    code, out, _ = review(capsys, "locales/en.json", "res/values/strings.xml")
+
+    assert (code, out.endswith("Nothing was reviewed.\n")) == (0, True)
+    assert "locales/en.json: is in en, the language of the sources" in out
+
+
 def test_a_broken_file_that_is_named_is_an_error_and_one_in_a_folder_is_a_finding(capsys, project):
     Path("fr.po").write_text('msgid ""\nmsgstr ""\n"Language: fr\\n"\n\nmsgid "a"\nmsgstr "b\n', encoding="utf-8")
     code, _, err = review(capsys, "fr.po")
@@ -206,13 +218,15 @@ def test_a_broken_file_that_is_named_is_an_error_and_one_in_a_folder_is_a_findin
 
 def test_changes_since_a_revision_from_the_command_line(capsys, in_folder):
     repository = TestRepository(in_folder)
-    repository.write("de.po", entry("Colour:", "Farbe"))
+    for name in ("de.po", "fr.po"):
+        repository.write(name, entry("Colour:", "Farbe"))
     repository.commit()
     repository.write("de.po", entry("Colour:", "Farbe"), entry("Name:", "Name"))
 
     code, row = as_json(capsys, ".", "--since", "HEAD", "--fail-on", "warn")
     assert (code, kinds(row)) == (1, [("de.po", 10, "end_mark_changed")])
     assert row["since"] == "HEAD"
+    assert [each["language"] for each in row["languages"]] == ["de"]
 
 
 def test_a_missing_key_skips_the_judge_and_the_checks_are_still_shown(capsys, project):

@@ -17,6 +17,9 @@ PLANTED = [
     # kind, severity, language, source, translation
     ("markup_lost", "fail", "de", "Click <b>here</b>", "Hier klicken"),
     ("markup_added", "fail", "fr", "Click here", "Cliquez <b>ici</b>"),
+    ("markup_lost", "fail", "cs", "Read the <1>terms</1> first", "Přečtěte si <1>podmínky"),
+    ("markup_lost", "fail", "it", "Hello <0/>, welcome", "Ciao, benvenuto"),
+    ("markup_added", "fail", "it", "Read the <1>terms</1> first", "Leggi i <2><1>termini</1></2>"),
     ("markup_unbalanced", "fail", "ru", "A <b>bold</b> word", "Одно </b>жирное<b> слово"),
     ("entity_broken", "fail", "es", "Tom &amp; Jerry", "Tom &amp Jerry"),
     ("entity_broken", "fail", "pl", "Cats and dogs", "Koty &amp; psy"),
@@ -40,6 +43,7 @@ PLANTED = [
     ("language_mark", "warn", "ja", "The file was saved.", "ファイルを保存しました."),
     ("language_mark", "warn", "el", "Delete the file?", "Διαγραφή του αρχείου?"),
     ("language_mark", "warn", "es", "Delete the file?", "Quiere borrar el archivo?"),
+    ("language_mark", "warn", "es", 'Really delete "%@"?', 'Quiere borrar "%@"?'),
     ("quotation_marks", "info", "fr", "Open “%s”", "Ouvrir “%s”"),
     ("invisible_character", "warn", "de", "File name", "Datei\u200bname"),
     ("invisible_character", "warn", "he", "File name", "\u202bשם הקובץ"),
@@ -57,6 +61,15 @@ PLANTED = [
     ("wrong_length", "warn", "de", "Open the contents of your desktop in a folder", "Den Inhalt des"),
     ("space_changed", "info", "ja", "Name: ", "名前："),
     ("number_changed", "fail", "da", "At least 12 characters are needed", "Der kræves mindst 14 tegn"),
+    (
+        "url_lost",
+        "fail",
+        "cs",
+        "See https://example.org/wiki/A for help",
+        "Viz https://cs.example.net/wiki/A pro pomoc",
+    ),
+    ("wrong_language", "fail", "de", "The order has been placed.", "Votre commande a bien été enregistrée."),
+    ("wrong_language", "warn", "hr", "Enter the Code", "Unesite kôd za prijavu"),
     ("url_lost", "fail", "ko", "See https://example.com/help for help", "도움말은 https://example.com/halp 을 보세요"),
 ]
 
@@ -69,6 +82,46 @@ def test_a_planted_fault_is_found_with_its_severity(kind, severity, language, so
 
 
 FINE = [
+    ("ru", "This feature has been disabled in about:config", "Эта функция была отключена в about:config"),
+    ("ja", "Use a <code>legend</code> element for it", "それには <code>legend</code> 要素を使ってください"),
+    ("th", "You can continue with your default resolver", "คุณสามารถไปต่อด้วย resolver เริ่มต้นของคุณได้"),
+    ("es", "Learn more about deceptive sites and phishing", "Más información sobre los sitios engañosos y el phishing"),
+    ("pl", "The password is wrong. Note that case counts.", "Hasło jest błędne. Uwaga: wielkość liter ma znaczenie."),
+    ("fa", "Error on line %d: %s", "خطا در سطر %Id: %s"),
+    ("fr", "failed to truncate to %<PRIdMAX> bytes in %s", "impossible de tronquer %2$s à %1$<PRIdMAX> octets"),
+    ("sv", "Invalid %-encoding in URI", "Ogiltig %-kodning i URI"),
+    ("ru", "Widgets on { -home-brand-name }", 'Виджеты на { -home-brand-name(case: "prepositional") }'),
+    ("ja", 'At { DATETIME($date, month: "long") }', '{ DATETIME($date, month: "long") } に'),
+    ("de", "KP_Delete", "Entf (Ziffernblock)"),
+    ("de", "'-W PAGE_WIDTH' invalid number of characters", "'-W SEITENBREITE' ungültige Zahl von Zeichen"),
+    ("pl", r"\ at end of pattern", r"\ na końcu wzoru"),
+    ("ja", "B5", "B5 (ISO)"),
+    ("ja", "w", "b"),
+    ("nl", "FILE [PATH]", "BESTAND [PAD]"),
+    ("hu", "Error reverse-resolving “%s”: %s", "Hiba a(z) „%s” fájl fordított feloldásakor: %s"),
+    ("ka", "A folder cannot be called “..”", "საქაღალდეს არ შეიძლება „..“ ერქვას"),
+    ("pl", "  PATH      A resource path\n", "  ŚCIEŻKA   Ścieżka do zasobu\n"),
+    ("de", "The %s the user has chosen", "Die %s die %s"[:6] + " hat der Benutzer gewählt"),
+    ("zh-Hant", "Failed to write file '%s': write() failed: %s", "無法寫入檔案「%s」：write() 失敗：%s"),
+    ("ro", "  nofollow  do not follow symlinks\n", "  nofollow  nu urma legăturile simbolice\n"),
+    ("hu", "Ignoring the invalid tab size", "Az érvénytelen tabulátorméret\nfigyelmen kívül hagyása"),
+    (
+        "ko",
+        "This file is too big. Maximum file size %(m)s.",
+        "이 파일 사이즈는 너무 큽니다. 최대 허용 가능한 파일 사이즈는 %(m)s 입니다.",
+    ),
+    ("sr", "Email Confirmation", "Потврда е-поште"),
+    (
+        "fr",
+        'See <a href="https://docs.example.org/en/%s/ref/">it</a>',
+        'Voyez <a href="https://docs.example.org/fr/%s/ref/">cela</a>',
+    ),
+    ("cs", "See https://wikipedia.org/wiki/Not_safe_for_work here", "Viz https://cs.wikipedia.org/wiki/Nevhodné zde"),
+    ("vi", "Your old password was wrong. Please enter it again.", "Mật khẩu cũ không chính xác. Hãy nhập lại lần nữa"),
+    ("de", "Press <1> or <2> to go on", "Drücken Sie <1> oder <3>"),
+    ("de", "Go to <0>settings</0> and <1/>", "<1/> und <0>Einstellungen</0>"),
+    ("de", 'Hello, <x id="INTERPOLATION_WITH_A_LONG_NAME"/>!', "Hallo, <x/>!"),
+    ("es", 'Really delete "%@"?', '¿Borrar "%@"?'),
     ("de", "_Open", "Ö_ffnen"),
     ("ja", "_Open", "開く(_O)"),
     ("ja", "_Open…", "開く(_O)…"),
@@ -221,6 +274,14 @@ def test_short_labels_that_look_like_a_neighbour_warn_and_a_file_in_another_lang
     found = findings(*map(message, sources, spanish), language="de")
 
     assert {each.severity for each in found if each.kind == "wrong_language"} == {"fail"}
+
+
+def test_one_sentence_in_another_language_does_not_make_the_labels_beside_it_wrong():
+    labels = (("Save", "Зберегти"), ("Saved", "Збережено"), ("note", "нотатка"), ("notes", "нотаток"))
+    sentence = message("This is important, read it.", "Это важное сообщение, прочитайте его.")
+    found = findings(*(message(*pair) for pair in labels), sentence, language="uk")
+
+    assert [each.kind for each in found] == ["wrong_language"]
 
 
 def test_a_product_name_that_many_messages_keep_is_no_word_left_untranslated():

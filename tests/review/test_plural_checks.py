@@ -1,16 +1,46 @@
 """Plural forms: those that a language needs, by CLDR or by the header of the file."""
 
+from tests.folding import for_each
 from tests.review.messages import findings, message
 
+from polyjudge import review_files
 
-def forms(language, form, given, **more):
-    messages = [message("%d files", text, plural=plural, key="files") for plural, text in given.items()]
+
+def forms(language, form, given, syntaxes=(), **more):
+    messages = [
+        message("%d files", text, plural=plural, key="files", syntaxes=syntaxes) for plural, text in given.items()
+    ]
     return [(each.kind, each.severity) for each in findings(*messages, language=language, form=form, **more)]
 
 
 def test_a_form_that_the_language_needs_is_missed():
-    assert forms("pl", "android", {"one": "%d plik", "other": "%d pliku"}) == [("plural_missing", "fail")]
+    assert forms("pl", "json", {"one": "%d plik", "other": "%d pliku"}) == [("plural_missing", "fail")]
     assert forms("pl", "android", {"one": "%d plik", "few": "%d pliki", "many": "%d plików", "other": "%d pliku"}) == []
+
+
+@for_each(
+    ("form", "syntaxes"),
+    [("android", ()), ("arb", ("brace",)), ("fluent", ("fluent",)), ("stringsdict", ("apple",)), ("xliff", ("icu",))],
+)
+def test_a_form_in_whose_place_a_program_shows_the_form_other_warns(form, syntaxes):
+    found = forms("ru", form, {"one": "%d файл", "few": "%d файла", "other": "%d файлов"}, syntaxes)
+    assert found == [("plural_missing", "warn")]
+    assert forms("ru", form, {"one": "%d файл", "few": "%d файла"}, syntaxes) == [("plural_missing", "fail")]
+
+
+def test_a_form_that_no_number_has_is_compared_with_the_same_form_of_the_source_and_named(tmp_path):
+    for name, text in {
+        "en-US": "[one] Close tab\n       *[other] Close { $n } tabs",
+        "ja": "[one] タブを閉じます\n       *[other] { $n } 個のタブを閉じます",
+    }.items():
+        (tmp_path / "locales" / name).mkdir(parents=True)
+        (tmp_path / "locales" / name / "app.ftl").write_text(
+            f"close =\n    {{ $n ->\n        {text}\n    }}\n", encoding="utf-8"
+        )
+
+    [found] = review_files(tmp_path).findings
+
+    assert (found.kind, found.plural, found.source) == ("plural_unknown", "one", "Close tab")
 
 
 def test_forms_for_millions_may_be_left_out():

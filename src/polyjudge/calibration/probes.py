@@ -204,6 +204,12 @@ def parallel(texts: Iterable[ReferenceText]) -> dict[str, list[ReferenceText]]:
     return {source: group for source, group in groups.items() if len({text.language for text in group}) > 1}
 
 
+def offline_probe_judge(setup: "tuple[Sequence[Probe], Rubric, CheckPolicy | None]") -> "ProbeJudge":
+    """Return the judge of probes without a model, as other processes make it."""
+    probes, rubric, policy = setup
+    return ProbeJudge(probes, rubric, (), checks=policy)
+
+
 class ProbeJudge:
     """Judge of probes: alone, by the rubric with reordered criteria, or in pairs."""
 

@@ -11,7 +11,7 @@ from polyjudge.records.messages import Catalogue, Message, PlaceholderSyntax
 from .entries import is_exact
 from .fluent import parse_fluent
 from .message_format import HAS_CHOICE, Branch, MessageFormatError, Node, branches, parse_message
-from .plurals import exact_numbers, integer_categories, is_category_of_one
+from .plurals import exact_numbers, integer_categories, is_category_of_one, plural_categories
 
 Parse = Callable[[str], Sequence[Node]]
 _SELECTS = re.compile(r"\{[^{}]*->")
@@ -26,7 +26,8 @@ def with_branches(catalogue: Catalogue) -> Catalogue:
     has_choice, parse, syntaxes = _of_format(catalogue.file.format)
     messages, is_changed = list[Message](), False
     for message in catalogue.messages:
-        if "{" in message.translation and (has_choice.search(message.translation) or has_choice.search(message.source)):
+        is_translated = bool(message.translation.strip())
+        if is_translated and (has_choice.search(message.translation) or has_choice.search(message.source)):
             messages += _split(message, catalogue.file.language, parse, syntaxes)
             is_changed = True
         else:
@@ -103,7 +104,7 @@ def _category(number: tuple[str, str, str], given: set[tuple[str, str, str]], la
     name, kind, selector = number
     if selector != "=1" or (name, kind, "one") in given:
         return selector
-    numbers = exact_numbers(language, "one")
+    numbers = exact_numbers(language, "one") if "one" in plural_categories(language) else ()
     return "one" if numbers and all((name, kind, f"={n}") in given for n in numbers) else selector
 
 

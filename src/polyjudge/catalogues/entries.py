@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from polyjudge.records.messages import Catalogue, CatalogueFile, Message, MessageState, PlaceholderSyntax
 
-from .plurals import CATEGORIES, is_category_of_one, is_exact_category, plural_categories
+from .plurals import CATEGORIES, is_category_of_one, is_exact_category
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -29,12 +29,12 @@ class Problems:
     """Lines of a file with parts that cannot be used."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[int, str]] = []
+        self._found: dict[tuple[int, str], None] = {}
 
     def add(self, line: int, message: str) -> None:
         """Note what is wrong at a line."""
         if len(self._found) < _MOST_PROBLEMS:
-            self._found.append((line, message))
+            self._found[line, message] = None
 
     def all(self) -> tuple[tuple[int, str], ...]:
         """Return the problems by line."""
@@ -129,8 +129,6 @@ def _message(target: Entry, source: Entry | None, key_text: str, language: str) 
 
 def is_exact(plural: str, language: str) -> bool:
     """Say whether a form is for one or two numbers only, as `zero` is in a language that does not have it."""
-    if plural == "zero" and plural not in plural_categories(language):
-        return True
     return plural.startswith("=") or is_exact_category(language, plural)
 
 

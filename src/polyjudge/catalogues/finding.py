@@ -19,6 +19,8 @@ _NOT_ENTERED = frozenset({"node_modules", "bower_components", "Pods", "Carthage"
 )
 """Folders that hold what others wrote, or what a build made."""
 _START_BYTES = 65_536
+NO_LANGUAGE = "und"
+"""The tag of BCP 47 for a language that is not known."""
 _LANGUAGES_IN = {
     "gettext": (re.compile(r'"(?:X-)?Language:\s*([\w@.-]+)'), re.compile(r'"X-Source-Language:\s*([\w@.-]+)')),
     "xliff": (
@@ -42,15 +44,23 @@ def find_catalogues(paths: Sequence[Path], *, source: str = "") -> FoundCatalogu
     """
     finder = _Finder(language_tag(source) or source or "en")
     for path in paths:
+        outer = _outer_folders(path)
         if path.is_dir():
             for file in _files_in(path, finder.skipped):
-                finder.add(file, is_named=False)
-        elif path.exists():
-            finder.add(path, is_named=True)
+                finder.add_found(file, outer)
+        elif path.is_file():
+            finder.add(path, outer, is_named=True)
         else:
             raise DataError("is no file or folder", path=path)
     files = sorted(finder.files.values(), key=lambda file: (file.path, file.language))
-    return FoundCatalogues(files=files, skipped=finder.skipped)
+    return FoundCatalogues(files=files, skipped=[*finder.skipped, *finder.unused_varieties()])
+
+
+def _outer_folders(path: Path) -> int:
+    """Return how many folders above a path say nothing of its language: `/home/it/` is the home of a person."""
+    if not path.is_absolute() and ".." not in path.parts:
+        return len(Path.cwd().parts)
+    return len(_absolute(path).parts) - 1 if path.is_dir() else 0
 
 
 def _files_in(folder: Path, skipped: list[str]) -> Iterator[Path]:
@@ -63,7 +73,7 @@ def _files_in(folder: Path, skipped: list[str]) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_ENTERED)
         for name in sorted(files):
             path = Path(place, name)
-            if not name.startswith(".") and format_of(path) and not path.is_symlink():
+            if not name.startswith(".") and format_of(path) and path.is_file() and not path.is_symlink():
                 yield path
 
 
@@ -73,9 +83,26 @@ class _Finder:
         self.files: dict[tuple[str, str], CatalogueFile] = {}
         """The files by real path and language."""
         self.skipped: list[str] = []
+        self._varieties: dict[str, str] = {}
+        """The files in another variety of the language of the sources, by real path, with what is said of them."""
 
-    def add(self, path: Path, *, is_named: bool) -> None:
-        """Add a file if it has translations; a file that the user named is noted if it has none."""
+    def unused_varieties(self) -> Iterator[str]:
+        """Yield what is said of files in a variety of the language of the sources that are not the sources of any."""
+        used = {os.path.realpath(file.source_path) for file in self.files.values() if file.source_path}
+        yield from (said for path, said in self._varieties.items() if path not in used)
+
+    def add_found(self, path: Path, outer: int) -> None:
+        """Add a file of a folder if it has translations; one that cannot be read has them in no known language."""
+        try:
+            self.add(path, outer, is_named=False)
+        except DataError:
+            self._take(path, format_of(path), NO_LANGUAGE, self._source, is_named=False)
+
+    def add(self, path: Path, outer: int, *, is_named: bool) -> None:
+        """Add a file if it has translations; a file that the user named is noted if it has none.
+
+        The first `outer` folders of its absolute path name a language only if the sources are beside it.
+        """
         found = format_of(path)
         if not found:
             self.skipped.append(f"{path}: its name is of no known localisation format")
@@ -84,11 +111,11 @@ class _Finder:
             for language in languages:
                 self._take(path, found, language, source, is_named=is_named)
         elif found in _LANGUAGES_IN:
-            self._add_with_sources(path, found, is_named=is_named)
+            self._add_with_sources(path, found, outer, is_named=is_named)
         else:
-            self._add_keyed(path, found, is_named=is_named)
+            self._add_keyed(path, found, outer, is_named=is_named)
 
-    def _add_with_sources(self, path: Path, found: str, *, is_named: bool) -> None:
+    def _add_with_sources(self, path: Path, found: str, outer: int, *, is_named: bool) -> None:
         """Add a file that has the sources beside the translations."""
         start = _start_of(path)
         if found == "qt" and not _QT.search(start):
@@ -98,7 +125,9 @@ class _Finder:
         target, source = _LANGUAGES_IN[found]
         source_language = _first_tag(source, start) or self._source
         language = _first_tag(target, start)
-        in_path = next(spots(_absolute(path), found), None)
+        whole = _absolute(path)
+        is_compiled = whole.parent.name == "LC_MESSAGES"
+        in_path = next((spot for spot in spots(whole, found) if is_compiled or spot.place >= outer), None)
         if in_path and (not language or (found == "gettext" and _is_sure(path, in_path))):
             language = language_tag(in_path.name)
         if not language:
@@ -106,7 +135,7 @@ class _Finder:
         else:
             self._take(path, found, language, source_language, is_named=is_named)
 
-    def _add_keyed(self, path: Path, found: str, *, is_named: bool) -> None:
+    def _add_keyed(self, path: Path, found: str, outer: int, *, is_named: bool) -> None:
         """Add a file of keys and texts, whose sources are in another file."""
         whole = _absolute(path)
         given = list(spots(whole, found))
@@ -114,22 +143,31 @@ class _Finder:
         if found == "rails":
             language = _root_language(path)
             given = [spot for spot in given if language_tag(spot.name) == language]
-        elif given:
-            language = language_tag(given[0].name)
+        inner = [spot for spot in given if spot.place >= outer]
+        if found != "rails" and inner:
+            language = language_tag(inner[0].name)
         is_in_folder = is_in_a_catalogue_folder(whole)
         is_likely = is_named or not is_ambiguous(found) or is_in_folder
         for spot in given:
             for name, twin in source_paths(spot, self._source):
-                if (name or is_likely) and twin.is_file():
+                if (name or is_likely) and twin.is_file() and self._is_beside(twin, whole):
                     self._take(
                         path, found, language_tag(spot.name), self._source, _shown(twin, path), is_named=is_named
                     )
                     return
-        is_alone = found == "rails" or (given[:1] and given[0].is_whole)
+        is_alone = found == "rails" or (inner[:1] and inner[0].is_whole)
         if language and (is_named or is_unmistakable(whole, found) or (is_in_folder and is_alone)):
             self._take(path, found, language, self._source, is_named=is_named)
         elif is_named:
             self.skipped.append(f"{path}: its path names no language, as files with translations do")
+
+    def _is_beside(self, twin: Path, path: Path) -> bool:
+        """Say whether no link leads from the sources to a file elsewhere, which a review must not show."""
+        common = Path(os.path.commonpath([twin, path]))
+        is_beside = twin.resolve().is_relative_to(common.resolve())
+        if not is_beside:
+            self.skipped.append(f"{_shown(twin, path)}: is a link to a file elsewhere, so its texts are not used")
+        return is_beside
 
     def _take(
         self, path: Path, found: str, language: str, source: str, source_path: str = "", *, is_named: bool
@@ -141,7 +179,8 @@ class _Finder:
             )
             self.files.setdefault((str(path.resolve()), language), file)
         elif language != source:
-            self.skipped.append(f"{path}: {language} is the language of the sources, in another variety")
+            said = f"{path}: {language} is the language of the sources, in another variety"
+            self._varieties[os.path.realpath(path)] = said
         elif is_named:
             self.skipped.append(f"{path}: is in {source}, the language of the sources")
 
@@ -169,7 +208,8 @@ def _root_language(path: Path) -> str:
     """Return the language that is the first key of a YAML file; empty if that is another key."""
     start = _start_of(path)
     first = next(
-        (line for line in start.split("\n") if line[:1].strip() and not line.startswith(("#", "---", "%"))), ""
+        (line for line in start.split("\n") if line[:1].strip() and not line.startswith(("#", "---", "%", "<<<<<<<"))),
+        "",
     )
     match = _ROOT_KEY.match(first.removeprefix("\ufeff").rstrip())
     return language_tag(match[1]) if match else ""

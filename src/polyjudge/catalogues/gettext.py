@@ -179,7 +179,7 @@ def _with_header(
     except ValueError as error:
         place = text.find('"Plural-Forms')
         line = line_at(text, place) if place >= 0 else entry.lines["msgid"]
-        problems.add(line, f"has a header Plural-Forms that cannot be used: it {error}")
+        problems.add(line, f"has a header Plural-Forms that cannot be used ({error})")
         return file, ()
 
 

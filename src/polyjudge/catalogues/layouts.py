@@ -31,6 +31,8 @@ _FOLDERS = re.compile(
 )
 """Names of folders with catalogues."""
 _SIGN = re.compile(r"(?<=.)[._-]")
+_SHOUTED = re.compile(r"[A-Z]{3}")
+"""Codes of three letters are small in the names of files; `Linux-PAM` is no language."""
 _MOST_FOLDERS = 4
 _VALUES = re.compile(r"values-(?:mcc\d+-)?(?:mnc\d+-)?(b\+[A-Za-z0-9+]+|[a-z]{2,3}(?:-r[A-Z]{2})?)(?:-.*)?")
 _NO_LANGUAGE = ("car",)
@@ -47,6 +49,11 @@ class Spot(NamedTuple):
     """The path that names no language; empty if there is none."""
     is_whole: bool = True
     """The name is all of a file's name, or of a folder's: little else is called so."""
+
+    @property
+    def place(self) -> int:
+        """How many folders are above the name."""
+        return len(Path(self.before).parts)
 
     def with_name(self, name: str) -> Path:
         """Return the path with another name, or with none."""
@@ -71,14 +78,16 @@ def spots(path: Path, found_format: str) -> Iterator[Spot]:
             base = str(folder.with_name("Base.lproj") / path.name)
             yield Spot(f"{folder.parent}/", folder.stem, f".lproj/{path.name}", base)
     else:
-        yield from _of_name(path)
-        yield from _of_folders(path)
+        # `de/LC_MESSAGES/Linux-PAM.po` is in German.
+        readers = (_of_name, _of_folders) if path.parent.name != "LC_MESSAGES" else (_of_folders, _of_name)
+        for read in readers:
+            yield from read(path)
 
 
 def source_paths(spot: Spot, source: str) -> Iterator[tuple[str, Path]]:
     """Yield where the file with the sources may be, and its name of the language, empty for a path without one."""
     first, *others = names_of(source)
-    for name in (first, first.replace("-", "_"), "", *others):
+    for name in dict.fromkeys((first, first.replace("-", "_"), "", *others)):
         path = spot.with_name(name)
         if path.name:
             yield name, path
@@ -114,7 +123,7 @@ def _of_name(path: Path) -> Iterator[Spot]:
         return
     for sign in _SIGN.finditer(stem):
         name, before = stem[sign.end() :], stem[: sign.start()]
-        if language_tag(name):
+        if language_tag(name) and not _SHOUTED.match(name):
             yield Spot(f"{folder}{before}{sign[0]}", name, suffix, f"{folder}{before}{suffix}", is_whole=False)
             break
     name, sign, rest = stem.partition(".")

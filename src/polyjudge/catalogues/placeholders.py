@@ -47,10 +47,15 @@ class Difference(Struct, frozen=True):
 _BY_ORDER: tuple[PlaceholderSyntax, ...] = ("printf", "python", "apple")
 _BY_PERCENT: tuple[PlaceholderSyntax, ...] = (*_BY_ORDER, "ruby")
 _BY_BRACES: tuple[PlaceholderSyntax, ...] = ("brace", "i18next", "fluent", "ruby")
+_FLAGS = r"(?:[-+#0',]|I(?!64|32))"
+"""`I` is that of glibc: the digits of the language."""
 _CONVERSION = (
-    r"[-+#0',]{0,5}(?:\d{1,4}|\*)?(?:\.(?:\d{1,4}|\*)?)?(?:hh|h|ll|l|L|q|j|z|t|I64|I32)?[diouxXeEfFgGaAcCsSpb]"
+    rf"{_FLAGS}{{0,5}}(?:\d{{1,4}}|\*)?(?:\.(?:\d{{1,4}}|\*)?)?"
+    r"(?:(?:hh|h|ll|l|L|q|j|z|t|I64|I32)?[diouxXeEfFgGaAcCsSpb]|<PRI\w{2,8}>)"
 )
-_PRINTF = re.compile(r"%(?:(\d{1,2})\$)?[-+#0',]*(\*?)[\d.]*(\*?)((?:hh|h|ll|l|L|q|j|z|t|I64|I32)?)(.)", re.DOTALL)
+_PRINTF = re.compile(
+    rf"%(?:(\d{{1,2}})\$)?{_FLAGS}*(\*?)[\d.]*(\*?)((?:hh|h|ll|l|L|q|j|z|t|I64|I32)?)(<PRI\w+>|.)", re.DOTALL
+)
 _SAME = str.maketrans("iuS", "dds")
 _PATTERNS: dict[PlaceholderSyntax, str] = {
     "i18next": r"\{\{-?\s*[^{}\s,][^{}]{0,200}\}\}|\$t\([^()]{1,200}\)",
@@ -72,7 +77,7 @@ _LITERALS: dict[PlaceholderSyntax, str] = {
 """What stands for the sign itself."""
 _OF_ANY_SYNTAX = (
     rf"(?P<literal>%%)|(?P<i18next>{_PATTERNS['i18next']})|(?P<python>%\([^()\n]{{1,100}}\){_CONVERSION})"
-    rf"|(?P<ruby>{_PATTERNS['ruby']}|%[A-Za-z_]\w{{2,60}}%(?!%))|(?P<apple>(?<!\d)(?:{_PATTERNS['apple']}))"
+    rf"|(?P<ruby>{_PATTERNS['ruby']}|%[A-Za-z_]\w{{2,60}}%(?!%))|(?P<apple>(?<!\d)(?!%-[a-z]{{3}})(?:{_PATTERNS['apple']}))"
     rf"|(?P<qt>(?<!\d)%[1-9]\d?(?!\d))|(?P<brace>{_PATTERNS['brace']})|(?P<template>\$[A-Z_][A-Z0-9_]*\$)"
 )
 """For texts whose syntax is not known; a percent sign after a digit is one, and small words in braces are names."""

@@ -12,6 +12,8 @@ from .plural_rules import Rule, parse_rule
 
 CATEGORIES = ("zero", "one", "two", "few", "many", "other")
 _NUMBERS = range(1001)
+_BY_NAME = {"zero": (0,), "one": (1,), "two": (2,)}
+"""The numbers of forms that a language does not have, and a file has all the same."""
 _FEW = 2
 """A form for at most so many numbers may name them in words."""
 _HEADER = re.compile(r"\s*nplurals\s*=\s*(\d{1,3})\s*;\s*plural\s*=([^;]*);?\s*", re.IGNORECASE)
@@ -66,10 +68,13 @@ def is_category_of_one(language: str, category: str) -> bool:
 
 @lru_cache(maxsize=1000)
 def exact_numbers(language: str, category: str) -> tuple[int, ...]:
-    """Return the numbers of a category if they are one or two; none for a category of more."""
+    """Return the numbers of a category if they are one or two; none for a category of more.
+
+    No program shows a form that the language does not have: it counts as what it is in other languages.
+    """
     found = _language(language)
     if found is None or category not in found.categories:
-        return ()
+        return () if found is None else _BY_NAME.get(category, ())
     place = found.categories.index(category)
     numbers = tuple(n for n in _NUMBERS if found.rule(n) == place)
     return numbers if len(numbers) <= _FEW else ()

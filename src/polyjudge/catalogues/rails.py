@@ -14,6 +14,8 @@ from .entries import Entry, Problems, repeated
 from .nested_keys import Value, keyed_entries
 
 _DEEPEST = 50
+_MOST_REPEATED = 10_000_000
+"""Characters that all aliases of a file may repeat."""
 _NULL = re.compile(r"~|null|Null|NULL|")
 _NO_TEXT = re.compile(
     r"true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF"
@@ -61,6 +63,7 @@ class _Reader:
         """The next place in each open list; `_BEFORE_KEY` or `_BEFORE_VALUE` in an object."""
         self._keys: list[dict[str, int]] = []
         """The lines of the keys of each open object."""
+        self._repeated = 0
         self._texts: dict[str, Value] = {}
         """Texts that aliases may name."""
 
@@ -126,6 +129,10 @@ class _Reader:
             self._problems.add(line, f"has the alias {anchor[:40]!r} for several texts, which is not followed")
             self._next()
         else:
+            self._repeated += len(found.text or "")
+            if self._repeated > _MOST_REPEATED:
+                reason = f"has aliases that repeat more than {_MOST_REPEATED:,} characters"
+                raise DataError(reason, path=self._path, line=line)
             self._add(found, line)
 
     def _add(self, value: Value, line: int) -> None:

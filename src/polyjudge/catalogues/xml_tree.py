@@ -1,4 +1,4 @@
-"""Read XML with the lines of its elements, without ever expanding what it declares."""
+"""Read XML with the lines of its elements; of what it declares, only short texts are used."""
 
 import re
 from collections.abc import Iterator
@@ -12,6 +12,11 @@ from .content import text_of
 _DECLARED = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']""")
 _DECLARATION_BYTES = 300
 _DEEPEST = 100
+_PREDEFINED = ("lt", "gt", "amp", "quot", "apos")
+_MOST_ENTITIES = 100
+_LONGEST_ENTITY = 1_000
+_MOST_EXPANDED = 1_000_000
+"""Characters that references to the entities of a file may become in all."""
 _ATTRIBUTE = str.maketrans({"&": "&amp;", "<": "&lt;", '"': "&quot;"})
 
 
@@ -71,18 +76,23 @@ class _Builder:
         self._open: list[Element] = []
         self._root: Element | None = None
         self._comments: list[str] = []
+        self._entities: dict[str, str] = {}
+        self._text = ""
         # What is declared in the file is read as UTF-8, into which the text was converted.
         self._parser = parser = expat.ParserCreate("UTF-8")
         parser.buffer_text = True
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        parser.specified_attributes = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
         parser.CommentHandler = self._comment
         parser.EntityDeclHandler = self._entity
+        parser.EndDoctypeDeclHandler = self._refuse_bomb
         parser.SkippedEntityHandler = self._reference
 
     def parse(self, text: str) -> Element:
+        self._text = text
         try:
             self._parser.Parse(text.encode(), True)
         except expat.ExpatError as error:
@@ -117,8 +127,22 @@ class _Builder:
     def _reference(self, name: str, _: bool) -> None:
         raise self._error(f"uses the entity {name!r}, which it does not declare")
 
-    def _entity(self, name: str, *_: Any) -> None:
-        raise self._error(f"declares the entity {name!r}; files with entities of their own are not read")
+    def _entity(self, name: str, is_parameter: bool, value: str | None, *_: Any) -> None:
+        """Keep the entity of a short text, such as the name of a program; nothing else may be declared."""
+        if name in _PREDEFINED and not is_parameter:
+            return
+        is_text = not is_parameter and value is not None and not re.search("[&<%]", value)
+        if not is_text or len(value or "") > _LONGEST_ENTITY:
+            reason = f"must be a text of at most {_LONGEST_ENTITY:,} characters, without references and tags"
+            raise self._error(f"declares the entity {name[:40]!r}, which {reason}")
+        self._entities[name] = value or ""
+        if len(self._entities) > _MOST_ENTITIES:
+            raise self._error(f"declares more than {_MOST_ENTITIES} entities")
+
+    def _refuse_bomb(self) -> None:
+        size = sum(self._text.count(f"&{name};") * len(value) for name, value in self._entities.items())
+        if size > _MOST_EXPANDED:
+            raise self._error(f"has references to entities that become more than {_MOST_EXPANDED:,} characters")
 
     def _error(self, message: str) -> DataError:
         return DataError(message, path=self._path, line=self._parser.CurrentLineNumber)

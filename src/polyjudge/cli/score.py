@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files.json_lines import row_line
+from polyjudge.files.json_lines import item_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.formats.row_files import KnownColumns, spooled
 from polyjudge.judges.base import ItemJudge
@@ -19,10 +19,11 @@ from polyjudge.judges.offline import can_judge_offline
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import provider_entry
-from polyjudge.records.outcomes import Item, RunOutcome, item_row
+from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import ROWS_IN_SHARD, FailUnder, RayEngine
+from polyjudge.records.spans import annotator_name
 from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.rubrics.prompts import render_prompt
 from polyjudge.runs.run import Run
@@ -85,6 +86,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--fail-under", action=Several, default=[], metavar="mean:X|pass:X|language:X", help=least)
     second = "second judge that confirms or rejects each error span; for rubrics of spans, such as mqm"
     add("--verifier", metavar="NAME[/MODEL]", help=second)
+    learnt = "how the error spans of the judges or repeats are combined, as calibrate consensus --save learnt it"
+    add("--consensus", type=Path, metavar="FILE", help=f"{learnt}; default: what most of them mark")
     seen = "columns that the judge sees; default: language,source,reference,context"
     add("--context", metavar="COLUMN,…", help=seen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
@@ -124,8 +127,9 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     _refuse_clashes(options)
     rules = [rule for given in options.fail_under for rule in given.split(",")]
     required = parse_fail_under(rules) if rules else None
-    rubric = _with_verifier(load_rubric(options.rubric), options.verifier)
     judges, filters = judge_names(options), filters_of(options.filter)
+    rubric = _with_verifier(load_rubric(options.rubric), options.verifier)
+    rubric = _with_consensus(rubric, options.consensus, judges, options.repeats)
     in_shards = options.engine == "ray" and not options.dry_run
     refuse_without_ray(options)
     if in_shards:
@@ -206,6 +210,27 @@ def _with_verifier(rubric: Rubric, verifier: str | None) -> Rubric:
     name = resolve_model(verifier)
     provider_entry(name.provider)  # refuses an unknown one, before anything is asked
     return replace(rubric, spans=replace(rubric.spans, verifier=str(name)))
+
+
+def _with_consensus(rubric: Rubric, path: Path | None, judges: Sequence[ModelName], repeats: int) -> Rubric:
+    """Return the rubric with what was learnt about how these judges are combined."""
+    if path is None:
+        return rubric
+    if rubric.spans is None:
+        raise ConfigError(f"--consensus combines error spans, and {rubric.name!r} has none. Give --rubric mqm or esa.")
+    from polyjudge.verdicts.span_consensus import read_consensus  # here, because most runs need none of it
+
+    consensus = read_consensus(path)
+    names = {annotator_name(name.provider, name.model, repeat) for name in judges for repeat in range(repeats)}
+    if len(names) < 2:
+        raise ConfigError("--consensus combines several judges or repeats. Give --judge a,b or --repeats.")
+    if names != set(consensus.annotators):
+        learnt, asked = ", ".join(consensus.annotators), ", ".join(sorted(names))
+        raise ConfigError(
+            f"{path} was learnt from the spans of {learnt}, and those of {asked} are to be combined. Ask the same "
+            "judges as often, or learn another consensus from their results."
+        )
+    return replace(rubric, spans=replace(rubric.spans, consensus=consensus))
 
 
 def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str] | None) -> None:
@@ -311,7 +336,7 @@ class _PrintedRows:
         return iter(())
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
-        sys.stdout.write(row_line(item_row(item, outcome, with_texts=True)))
+        sys.stdout.write(item_line(item, outcome, with_texts=True))
         sys.stdout.flush()
 
     def ahead(self) -> Mapping[str, RunOutcome]:

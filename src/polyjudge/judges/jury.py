@@ -22,6 +22,9 @@ from . import base
 from .asking import ProviderSource
 from .base import ItemJudge, Judge, ModelAddresses, asked_fingerprint, bound, close_judge
 
+Joint = Callable[[JudgeResult, str, Mapping[str, Any] | None], JudgeResult]
+"""What a judge may offer as `joint`: the combined result of several judges of its kind, with what they found."""
+
 
 class RepeatedJudge:
     """Asks each question several times; the score is the mean, and `members` contains all outcomes."""
@@ -42,6 +45,11 @@ class RepeatedJudge:
         self.models: ModelAddresses = getattr(judge, "models", ())
         self.repeats = times
 
+    @property
+    def joint(self) -> "Joint | None":
+        """How the judge combines several of its results, beyond their scores; None if it does not."""
+        return getattr(self._judge, "joint", None)
+
     def bind(self, source: ProviderSource) -> "RepeatedJudge":
         """Return this judge with its provider opened by a run."""
         return RepeatedJudge(bound(self._judge, source), self.repeats)
@@ -50,7 +58,8 @@ class RepeatedJudge:
         """Return the mean of all answers with a verdict; more than half must have one."""
         numbers = range(repeat * self.repeats, (repeat + 1) * self.repeats)
         answers = await together(self._judge.outcome(candidate, context, repeat=number) for number in numbers)
-        return with_passed(self.rubric, combined(tuple(answers), quorum=self.repeats // 2 + 1))
+        found = combined(tuple(answers), quorum=self.repeats // 2 + 1)
+        return with_passed(self.rubric, _joined(found, self.joint, candidate, context))
 
     async def aclose(self) -> None:
         """Close the judge's connections."""
@@ -95,6 +104,12 @@ class Jury:
         self.repeats: int = getattr(first, "repeats", 1)
 
     @property
+    def joint(self) -> "Joint | None":
+        """How the members combine their results, beyond their scores; None unless all of them do."""
+        offered: list[Joint | None] = [getattr(judge, "joint", None) for judge in self.judges]
+        return None if None in offered else offered[0]
+
+    @property
     def models(self) -> ModelAddresses:
         """The members' models with their addresses."""
         return tuple(model for judge in self.judges for model in getattr(judge, "models", ()))
@@ -113,7 +128,8 @@ class Jury:
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the combined result of the members, or a failure if too few of them have a verdict."""
         members = await together(judge.outcome(candidate, context, repeat=repeat) for judge in self.judges)
-        return with_passed(self.rubric, combined(tuple(members), self.quorum, self._aggregate))
+        found = combined(tuple(members), self.quorum, self._aggregate)
+        return with_passed(self.rubric, _joined(found, self.joint, candidate, context))
 
     async def aclose(self) -> None:
         """Close the members' connections."""
@@ -219,6 +235,10 @@ def combined(
         members=members,
         **joint_probabilities(results),
     )
+
+
+def _joined(outcome: Outcome, joint: Joint | None, candidate: str, context: Mapping[str, Any] | None) -> Outcome:
+    return outcome if joint is None or isinstance(outcome, Failure) else joint(outcome, candidate, context)
 
 
 class _Joint(TypedDict, total=False):

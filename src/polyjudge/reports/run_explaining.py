@@ -11,7 +11,7 @@ from polyjudge.verdicts.translation import NEEDED_SHARE
 
 from .blocks import Block, Heading, Lines, Table
 from .explaining import MOST_SHOWN, finding_lines, provenance_text
-from .run_blocks import failure_table, row_title, subscores_text
+from .run_blocks import failure_table, row_title, subscores_text, text_lines
 from .run_rows import RunRow, RunRows, shipped_rubric
 from .run_summary import (
     group_label,
@@ -24,7 +24,7 @@ from .run_summary import (
     share_text,
 )
 from .runs import Group, RunReport
-from .span_marks import bracketed, span_lines
+from .span_marks import span_lines
 from .wording import Commands, counted, plain, share_rule, units
 
 _LONGEST_TEXT = 600
@@ -171,11 +171,7 @@ def _token_lines(row: RunRow) -> Iterator[str]:
 
 def _evidence(row: RunRow, table: LanguageTable) -> Iterator[str]:
     """Yield the texts of a row, the findings in it, and what the judge says."""
-    output = None if row.output is None else bracketed(row.output, row.spans, "output")
-    source = bracketed(row.source, row.spans, "source")
-    for name, text in (("Source", source), ("Output", output), ("Reference", row.reference)):
-        if text or (name == "Output" and text is not None):
-            yield f"{name}: {one_line(text or '', _LONGEST_TEXT) or '(empty)'}"
+    yield from text_lines(row)
     yield from span_lines(row.spans)
     known = table.find(row.language) if row.language else None
     if known is not None and row.output and row.source:

@@ -18,9 +18,12 @@ _PLACES = {
 _BARE = re.compile(r"(?<![\w&])[_&](?=\s|$)")
 """A mark before no letter."""
 _NAME = re.compile(
-    r"[a-z0-9]+(?:_[a-z0-9]+)+|[A-Z0-9]+(?:_[A-Z0-9]+)+|\w*(?:_\w+){2,}|[a-z]+_[A-Z]{2}|\S*[/.\\]\S*_\S*"
+    r"[a-z0-9]+(?:_[a-z0-9]+)+|[A-Z]+(?:_[A-Z][a-z]+)+|[A-Z0-9]+(?:_[A-Z0-9]+)+|\w*(?:_\w+){2,}|[a-z]+_[A-Z]{2}|\S*[/.\\]\S*_\S*"
 )
 """Names in programs: snake_case, A_CONSTANT, en_US, a path."""
+_KEY_NAME = re.compile(r"[^\W_]_[A-Z]")
+"""`KP_Delete` names a key, and `Plu_gins` is a label."""
+_AROUND = "'\"“”„«»‘’.,:;()"
 IN_BRACKETS = re.compile(r"\s?[(（][_&~]\w[)）]")
 """A shortcut after the text, as in Chinese, Japanese and Korean."""
 
@@ -67,7 +70,8 @@ def _word_at(text: str, place: int) -> str:
 
 def _is_name(word: str, source: str) -> bool:
     """Say whether a word with an underscore inside is a name in a program, and not the label `Plu_gins`."""
-    is_label = word[:1].isupper() and not word.isupper() and source.strip() == word
+    word = word.strip(_AROUND)
+    is_label = word[:1].isupper() and not _KEY_NAME.search(word) and source.strip() == word
     return _NAME.fullmatch(word) is not None and not is_label
 
 

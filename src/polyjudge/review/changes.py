@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec.structs import replace
 
+from polyjudge.catalogues.content import read_content
 from polyjudge.errors import DataError
 from polyjudge.records.messages import Catalogue, CatalogueFile, Message
 
@@ -69,12 +70,12 @@ class Changes:
         source = None
         if file.source_path:
             source_path = Path(file.source_path)
-            their_source = self._before(repository, source_path, source_path.read_bytes())
+            their_source = self._before(repository, source_path, read_content(source_path))
             if their_source is None:
                 return EVERYTHING
             source = repository.content(their_source)
         former = repository.content(before)
-        if former == content and (source is None or source == Path(file.source_path).read_bytes()):
+        if former == content and (source is None or source == read_content(file.source_path)):
             return changes_between(now, now)
         try:
             then = read(file, former, source)

@@ -11,6 +11,8 @@ from polyjudge.text.segments import TAG
 
 _VOID = {"<br>", "<hr>", "<img>", "<input>", "<wbr>", "<x>", "<ph>", "<bx>", "<ex>", "<p>", "<li>", "<tr>", "<td>"}
 """Tags that are not closed, or need not be."""
+_NUMBERED_TAG = re.compile(r"<(/?)(\d{1,3})\s*(/?)>")
+"""The tags of i18next for React, which stand for its components: `<0>`, `</0>`, `<1/>`."""
 _NAMES = "amp|lt|gt|quot|apos|nbsp"
 _ENTITY = re.compile(rf"&(?:{_NAMES}|[a-zA-Z]{{2,8}}|#\d{{2,6}}|#x[0-9a-fA-F]{{2,6}});")
 _NAMED_ENTITY = re.compile(r"&([a-zA-Z]{2,8});")
@@ -37,7 +39,7 @@ def markup_findings(text: str, source: str) -> Iterator[Finding]:
 
 
 def _changed_tags(text: str, source: str) -> Iterator[Finding]:
-    ours, theirs = tag_names(text), tag_names(source)
+    ours, theirs = _tags(text), _tags(source)
     wanted, given = Counter(theirs), Counter(ours)
     if lost := list((wanted - given).elements()):
         yield Finding("markup_lost", "fail", f"{'Tag' if len(lost) == 1 else 'Tags'} missing: {', '.join(lost)}.")
@@ -48,6 +50,14 @@ def _changed_tags(text: str, source: str) -> Iterator[Finding]:
         yield Finding(
             "markup_unbalanced", "fail", f"{disorder} has no matching tag in this order.", *_place_of(disorder, text)
         )
+
+
+def _tags(text: str) -> list[str]:
+    """Return the tags by name; those that are numbers only if one of them is closed."""
+    numbered = list[str]()
+    for start, number, end in _NUMBERED_TAG.findall(text):
+        numbered += [f"<{number}>", f"</{number}>"] if end else [f"<{start}{number}>"]
+    return [*tag_names(text), *(numbered if any(tag[1] == "/" for tag in numbered) else ())]
 
 
 def _place_of(tag: str, text: str) -> tuple[int, int] | tuple[None, None]:
@@ -101,7 +111,8 @@ def _broken_escapes(text: str, source: str) -> Iterator[Finding]:
     lost = [escape for escape in wanted - given if escape[1] in "nrtu"]
     if lost or "\\" in text:
         for match in _BROKEN_ESCAPE.finditer(text):
-            if match[0] not in source and (lost or not match[0].startswith("/")):
+            is_loose = match[0].startswith("/") or match[0][1:2].isspace()  # which may be text, as in "\ in a path"
+            if match[0] not in source and (lost or not is_loose):
                 yield Finding("escape_broken", "fail", f"Broken escape: {match[0]!r}.", match.start(), match.end())
                 return
     for escape in lost:

@@ -1,7 +1,7 @@
 """Check the messages of a file, with the rules of its format: what is wrong, and where."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,13 +11,13 @@ from polyjudge.checks.accepted import AcceptedFindings
 from polyjudge.checks.catalogue import known_findings
 from polyjudge.checks.checker import TextChecker
 from polyjudge.checks.policy import CheckPolicy
-from polyjudge.checks.preservation import lost_addresses
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.findings import CheckedText, Finding, TextCheck
 from polyjudge.records.messages import Catalogue, Message
 from polyjudge.records.translation import Language
 
 from .accelerators import accelerator_findings, accelerator_places
+from .addresses import address_findings
 from .characters import character_findings, doubled_words, length_findings
 from .edges import edge_findings
 from .glossary import Glossary
@@ -27,16 +27,29 @@ from .placeholder_checks import placeholder_findings
 from .plain_text import PlainText, plain_text
 from .plural_checks import plural_findings
 from .punctuation import punctuation_findings
-from .text_findings import OF_COPIES, Part, as_in_message, copy_finding, is_kept, made_part
+from .text_findings import (
+    OF_COPIES,
+    OF_LENGTH,
+    FileFacts,
+    Part,
+    as_in_message,
+    copy_finding,
+    is_kept,
+    made_part,
+    near_languages,
+    own_letters,
+)
 from .usual_lengths import UsualLengths
 
 _USUAL = 0.3
 """Share of the labels with a shortcut in the source from which a file has shortcuts."""
 _SURE_POOL = 0.5
 """Share of a file's messages that must look like another language for the short ones to fail."""
+_FEWEST_TOGETHER = 3
+"""Short texts that must be in another language together."""
 _KEPT_OFTEN = 3
 """Messages of a file that keep a word of the source, from which it is a name."""
-_OF_LENGTH = {"wrong_length", "missing_sentences", "cut_off"}
+_OF_LENGTH = {*OF_LENGTH, "cut_off"}
 _CREDITS = {"translator-credits", "translator_credits", "Your names", "Your emails", "NAME OF TRANSLATORS"}
 """Sources that ask for the names of the translators."""
 
@@ -95,8 +108,7 @@ class MessageChecker:
         if source:
             yield from placeholder_findings(message, language.tag)
             yield from markup_findings(text, source)
-            if "://" in text or "://" in source or "@" in source:
-                yield from lost_addresses(text, source)
+            yield from address_findings(text, source)
             if part.mark:
                 yield from accelerator_findings(text, source, is_usual=has_shortcuts)
             yield from edge_findings(text, source, language=language.tag, format=form)
@@ -119,24 +131,72 @@ class MessageChecker:
         own = [part for part in parts if not part.is_copy]
         texts = [CheckedText(text=part.plain.text, language=language, source=part.source) for part in own]
         found = checker.check_together(texts)
-        alike = Counter(id(each.language) for each in found)
-        is_other = sum(each.language.state == "wrong" for each in found) >= max(2, _SURE_POOL * len(found))
+        groups = _groups(found)
+        doubtful = {
+            place
+            for group in groups.values()
+            if len(group) > 1 and not _are_in_another(group, texts, found, checker)
+            for place in group
+        }
         is_same = base_of(catalogue.file.source_language or "en") == base_of(language.tag)
-        names = _names(own, found)
-        checks = iter(found)
+        file = _file_facts(own, found, groups, doubtful, language, catalogue.file.source_language)
+        checks = iter(enumerate(found))
         for part in parts:
             if part.is_copy:
                 copied = None if is_same else copy_finding(part)
                 yield [copied] if copied else []
                 continue
-            check = next(checks)
-            is_pooled = alike[id(check.language)] > 1 and not is_other
+            place, check = next(checks)
             counted = (
-                as_in_message(finding, part, check, names, is_pooled=is_pooled)
+                as_in_message(finding, part, check, file)
                 for finding in check.problems
                 if not (is_same and finding.kind in OF_COPIES)
+                and not (finding.kind == "wrong_language" and place in doubtful)
             )
             yield [_placed(each, part.plain) for each in counted if each is not None]
+
+
+def _groups(found: Sequence[TextCheck]) -> dict[int, list[int]]:
+    """Return the places of the texts whose language was identified together, by the identity of the result."""
+    groups = defaultdict[int, list[int]](list)
+    for place, each in enumerate(found):
+        groups[id(each.language)].append(place)
+    return groups
+
+
+def _file_facts(
+    parts: Sequence[Part],
+    found: Sequence[TextCheck],
+    groups: Mapping[int, Sequence[int]],
+    doubtful: Collection[int],
+    language: Language,
+    source: str,
+) -> FileFacts:
+    """Return what the findings in a message need of its file; texts of a file in another language prove it together."""
+    others = [place for place, each in enumerate(found) if each.language.state == "wrong" and place not in doubtful]
+    is_other = len(others) >= max(2, _SURE_POOL * len(found))
+    proof = {id(found[place].language): others for place in others} if is_other else {}
+    together = {name: places for name, places in groups.items() if len(places) > 1} | proof
+    return FileFacts(
+        names=_names(parts, found),
+        letters={name: sum(own_letters(parts[each]) for each in of) for name, of in together.items()},
+        pooled=frozenset() if is_other else frozenset(together),
+        near=near_languages(language),
+        source=base_of(source or "en"),
+    )
+
+
+def _are_in_another(
+    group: Sequence[int], texts: Sequence[CheckedText], found: Sequence[TextCheck], checker: TextChecker
+) -> bool:
+    """Say whether short texts that were identified together are in another language without the longer ones, too.
+
+    One wrong sentence in a small file would make all labels beside it wrong.
+    """
+    if len(group) < _FEWEST_TOGETHER or found[group[0]].language.state != "wrong":
+        return False
+    together = checker.check_language_of([texts[place].text for place in group], texts[group[0]].language)
+    return together.state == "wrong"
 
 
 def _names(parts: Sequence[Part], found: Sequence[TextCheck]) -> frozenset[str]:

@@ -21,9 +21,10 @@ PROTECTED = re.compile(
             r"[%#$]\{\s*[\w.-]+\s*\}",  # Ruby and templates
             r"\{\s*[$-]?[\w.-]*\s*(?:![rsa])?(?::[^{}]*)?\}",  # Python, .NET, Fluent
             r"\{\s*[\w.]+\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}]*)?\}",
+            r"\{\s*-?[A-Za-z][\w-]*\([^(){}]{0,300}\)\s*\}",  # functions and terms of Fluent
             r"\$[A-Za-z0-9_@]+\$|\$\d{1,2}\b",  # WebExtensions
             r"%\([\w ]+\)[-+#0 ]{0,3}\d{0,3}(?:\.\d{1,3})?[a-zA-Z]",
-            r"%(?:\d{1,2}\$)?[-+#0']{0,3}(?:\*|\d{1,3})?(?:\.(?:\*|\d{1,3}))?(?:hh?|ll?|[zjtLq])?"
+            r"%(?:\d{1,2}\$)?(?:[-+#0']|I(?!64|32)){0,3}(?:\*|\d{1,3})?(?:\.(?:\*|\d{1,3}))?(?:hh?|ll?|[zjtLq])?"
             r"[@sdifuxXoaAgGeEcCpSnmKD](?:(?![a-zA-Z])|(?=(?:st|nd|rd|th|[hmsx])\b))",
             r"%(?:<\w+>[-+0]{0,2}\d*[.]?\d*[sdifx]|<PRI\w{2,6}>|L?\d{1,2}|[nNO]\b|%)",  # Ruby, gettext, Qt
             r"%[-_^#EO0]{0,2}[aAbBcCdDeFgGhHIjklmMnprRsStTuUVwWxXyYzZP](?![a-zA-Z])",  # strftime
@@ -36,6 +37,7 @@ PROTECTED = re.compile(
     )
 )
 _ICU = re.compile(_SELECTORS)
+_GAP = re.compile(" {3,}")
 _BRACES = re.compile(r"[{}]|(?<![\w&])#(?![\w#])")
 _KEPT = 4_096
 
@@ -66,6 +68,8 @@ def plain_text(message: str, mark: str = "") -> PlainText:
         left_out = set(accelerator_places(text, mark))
     else:
         left_out = set[int]()
+    if "   " in text:  # of what was taken out, two spaces are left: its length says nothing
+        left_out.update(place for match in _GAP.finditer(text) for place in range(match.start() + 2, match.end()))
     labelled = IN_BRACKETS.sub("", message) if mark else message
     ends = labelled.rstrip()[-1:] == text.rstrip()[-1:]
     if not left_out:

@@ -5,13 +5,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from polyjudge.catalogues.plurals import CATEGORIES, integer_categories, plural_categories
-from polyjudge.records.findings import Finding
+from polyjudge.records.findings import Finding, Severity
 from polyjudge.records.messages import Catalogue, Message
 
 from .language_facts import base_of, language_facts
 
 _FILE_FORMATS = {"gettext", "qt"}
 """Formats in which the file decides on the forms, and a message has one text for each."""
+_WITH_SUBSTITUTE = {"android", "arb", "fluent", "stringsdict", "xcstrings"}
+"""Formats whose programs show the form `other` where another is missing."""
 
 
 class FormFinding(NamedTuple):
@@ -29,7 +31,8 @@ def plural_findings(catalogue: Catalogue) -> Iterator[FormFinding]:
         yield from _header(catalogue)
     needed = catalogue.plural_categories if is_declared else integer_categories(language)
     for forms in _forms(catalogue):
-        yield from _missing(forms, needed)
+        has_substitute = catalogue.file.format in _WITH_SUBSTITUTE or not {"icu", "apple"}.isdisjoint(forms[0].syntaxes)
+        yield from _missing(forms, needed, has_substitute=has_substitute)
         if not is_declared:
             yield from _unknown(forms, language)
 
@@ -58,7 +61,7 @@ def _counted(count: int) -> str:
     return f"{count} plural {'form' if count == 1 else 'forms'}"
 
 
-def _missing(forms: Sequence[Message], needed: Sequence[str]) -> Iterator[FormFinding]:
+def _missing(forms: Sequence[Message], needed: Sequence[str], *, has_substitute: bool) -> Iterator[FormFinding]:
     given = {form.plural: form for form in forms}
     translated = [form for form in forms if form.translation.strip()]
     if not translated or translated[0].state == "fuzzy":
@@ -72,14 +75,17 @@ def _missing(forms: Sequence[Message], needed: Sequence[str]) -> Iterator[FormFi
         return  # forms by number, which the header does not explain
     if lacking:
         named = ", ".join(map(repr, lacking))
-        message = f"The language needs the plural {'form' if len(lacking) == 1 else 'forms'} {named}."
-        yield FormFinding(translated[0], Finding("plural_missing", "fail", message))
+        message = f"The language needs the plural {'form' if len(lacking) == 1 else 'forms'} {named}"
+        is_shown_instead = has_substitute and "other" in given
+        instead = f"; 'other' is shown in {'its' if len(lacking) == 1 else 'their'} place" if is_shown_instead else ""
+        severity: Severity = "warn" if is_shown_instead else "fail"
+        yield FormFinding(translated[0], Finding("plural_missing", severity, f"{message}{instead}."))
 
 
 def _unknown(forms: Sequence[Message], language: str) -> Iterator[FormFinding]:
     """Find forms that the language does not have; zero and exact numbers may be given in any."""
     known = plural_categories(language)
     for form in forms if known else ():
-        if form.plural in CATEGORIES and form.plural not in known and not form.is_exact and form.plural != "zero":
+        if form.plural in CATEGORIES and form.plural not in known and form.plural != "zero":
             message = f"The language has no plural form {form.plural!r}; it has {', '.join(known)}."
             yield FormFinding(form, Finding("plural_unknown", "warn", message))

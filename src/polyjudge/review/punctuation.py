@@ -13,7 +13,7 @@ from .language_facts import base_of, language_facts
 End = Literal["colon", "full stop", "question mark", "exclamation mark", "ellipsis", ""]
 _CLOSING = "\"'”’»«“›)）]】」』>}*_ \t\n\u00a0\u202f\u200f\u200e\u2069"
 _ENDS: tuple[tuple[End, str], ...] = (
-    ("ellipsis", r"(?:\.{2,}|…|⋯|‥|。{2,}|․{2,})"),
+    ("ellipsis", r"(?:\.{3,}|(?<=\w)\.{2}|…|⋯|‥|。{2,}|․{2,})"),
     ("colon", "[:：︓፡፦៖׃∶՝]"),
     ("question mark", "[?？؟፧⁇⁈]"),
     ("exclamation mark", "[!！]"),
@@ -30,7 +30,8 @@ _ABBREVIATION = re.compile(
 _SENTENCE_WORDS = 3
 """A label of fewer words ends with a full stop only if its last word is an abbreviation."""
 _SPANISH = {"?": "¿", "!": "¡"}
-_WORD_BEFORE = re.compile(r"[^\W\d_]{2,}\s?([?!])(?=\s|$|[\"')\]»])")
+_WORD_BEFORE = re.compile(r"[^\W\d_]{2,}[\s\"'“”’«»()]{0,40}([?!])(?=\s|$|[\"')\]»])")
+"""A placeholder that was taken out left spaces, perhaps in quotation marks."""
 
 
 def punctuation_findings(text: str, source: str, language: Language, *, ends_alike: bool = True) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from polyjudge.cache.protocol import Cache, is_url, open_cache
 from polyjudge.cache.sqlite import JudgeCache, replies_of
 from polyjudge.concurrency.pool import Slots
 from polyjudge.errors import ConfigError, TransientError
-from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
+from polyjudge.folder_trust import CACHE_FILE, DEFAULT_CACHE, private_path
 from polyjudge.judges.base import ItemJudge, Judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import OfflineJudge
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 
 _AGENT_ATTEMPTS = 2
-_CACHE_FILE = "cache.sqlite"
-DEFAULT_CACHE = str(PRIVATE_FOLDER / _CACHE_FILE)
-"""The cache of the working folder."""
 
 
 def ignore(_: Event) -> None:
@@ -171,7 +168,7 @@ async def open_run_cache(
 
     `fallback` is the file to use if a PostgreSQL server cannot be reached at the start.
     """
-    place = str(private_path(_CACHE_FILE)) if str(cache) == DEFAULT_CACHE else str(cache)
+    place = str(private_path(CACHE_FILE)) if str(cache) == DEFAULT_CACHE else str(cache)
     if is_dry and not is_url(place) and not Path(place).exists():  # noqa: ASYNC240 - before anything runs
         return None
     try:
