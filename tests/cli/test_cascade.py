@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from polyjudge.cli import main
+from polyjudge.errors import DataError
 from polyjudge.languages.table import language_table
 from polyjudge.pages.sampling import Source, read_sample
 from polyjudge.store.cascade_plans import read_plan
@@ -83,7 +85,7 @@ def test_a_target_is_learnt_and_used_in_one_command(job, capsys):
     assert f"answered: local/cheap {answered['local/cheap']} (" in shown.out
     assert f"abstained: {answered['abstained']} (" in shown.out
     assert "at least 85% agree with people: with a probability of 90%" in shown.out
-    assert "to label: polyjudge label s.jsonl --filter kind=abstained" in shown.out
+    assert "to label: polyjudge label s.jsonl --items items.jsonl --filter kind=abstained" in shown.out
     right = [(row["score"] > 50) == truth(int(row["id"][1:])) for row in found if "score" in row]
     assert sum(right) / len(right) >= 0.85
     for row in found:
@@ -137,7 +139,9 @@ def test_people_get_the_abstentions_to_label(job, capsys):
     )
     sample = read_sample(source, 1_000, 0)
 
-    assert {each.candidate.id for each in sample.items} == abstained
+    assert set(sample.items) == abstained
+    with pytest.raises(DataError, match="no column 'kinds'"):
+        read_sample(replace(source, filters={"kinds": frozenset(["abstained"])}), 10, 0)
     assert main(["report", "s.jsonl"]) == 0
     assert f"Let people label what the cascade left to them: {len(abstained)} items" in capsys.readouterr().out
 

@@ -2,6 +2,7 @@
 
 import argparse
 import heapq
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -249,7 +250,9 @@ class CascadeTally:
             print(f"cost:     {saved} ({self._cost / alone:.0%})" if alone else f"cost:     {saved}", file=to)
         print(f"guarantee: {guarantee(self._plan)}", file=to)
         if self._abstained and output is not None:
-            print(f"to label: polyjudge label {output} --filter kind=abstained", file=to)
+            items: Path | None = getattr(options, "items", None)
+            texts = f" --items {shlex.quote(str(items))}" if items is not None else ""
+            print(f"to label: polyjudge label {shlex.quote(str(output))}{texts} --filter kind=abstained", file=to)
 
     def _share(self, count: int) -> str:
         return f"{count / self._items:.0%}" if self._items else "0%"
