@@ -25,7 +25,7 @@ def guarantee(plan: CascadePlan) -> str:
     """Return what a plan guarantees, in one sentence."""
     labels = sum(each.labels for each in plan.groups.values())
     languages = ", in each language by itself" if set(plan.groups) - {""} else ""
-    which = f"of the {plan.coming:,} items without a label and of later ones" if plan.coming else "of items like these"
+    which = f"the {plan.coming:,} items without a label, and later ones" if plan.coming else "items like these"
     return (
         f"Among the answers about {which}, at least {_percent(plan.target)} agree with people{languages}: with a "
         f"probability of {_percent(1 - plan.delta)} over the choice of the {counted(labels, 'label')}."
