@@ -25,6 +25,7 @@ from polyjudge.records.calibration import (
     Reliability,
     TrustCard,
 )
+from polyjudge.records.cascades import AgreementRule, CascadePlan, CascadePoint, CascadeThresholds
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
 from polyjudge.records.messages import Review, ReviewedLanguage, ReviewFinding, UnjudgedMessage
 from polyjudge.records.outcomes import ITEM_TEXTS, PAIR_FIELDS, Failure, Generated, JudgeResult, Provenance
@@ -576,11 +577,21 @@ def watch() -> dict[str, Any]:
     return file.document("watch", file.record(Watch, more={**VERSION, "polyjudgeVersion": TEXT}))
 
 
+def cascade() -> dict[str, Any]:
+    """Return the schema of the plan of a cascade."""
+    definitions = {Figure: "figure", JudgeIdentity: "judge", AgreementRule: "rule"}
+    definitions |= {CascadeThresholds: "thresholds", CascadePoint: "point"}
+    file = File("From which confidence on each judge of a cascade answers, and what that guarantees", definitions)
+    kind = {"kind": {"const": "polyjudge cascade"}}
+    return file.document("cascade", file.record(CascadePlan, more={**VERSION, **kind}))
+
+
 def schemas() -> dict[str, str]:
     """Return each schema's text by its name."""
     found = [
         outcome(),
         cache_entry(),
+        cascade(),
         comparison(),
         ranking(),
         pairwise(),

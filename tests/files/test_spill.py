@@ -62,13 +62,15 @@ def test_occurrences_are_counted_beyond_those_in_memory():
 @given(
     items=st.lists(st.integers() | st.text(max_size=5), max_size=40),
     block=st.integers(1, 9),
+    in_memory=st.integers(0, 50),
     is_closed=st.booleans(),
     start=st.integers(-50, 50),
     end=st.integers(-50, 50),
 )
-def test_a_spilled_sequence_is_the_list_of_its_items(items, block, is_closed, start, end):
+def test_a_spilled_sequence_is_the_list_of_its_items(items, block, in_memory, is_closed, start, end):
     file = SpillFile()
-    found, other = Spilled(file=file, block=block), Spilled(file=file, block=2)
+    in_memory -= in_memory % block  # of whole blocks
+    found, other = Spilled(file=file, block=block, in_memory=in_memory), Spilled(file=file, block=2, in_memory=0)
     for item in items:
         found.append(item)
         other.append([item])
@@ -79,7 +81,7 @@ def test_a_spilled_sequence_is_the_list_of_its_items(items, block, is_closed, st
     assert (len(found), [found[place] for place in range(len(items))]) == (len(items), items)
     assert list(found[start:end]) == items[start:end]
     assert [each for [each] in reversed(other)] == items[::-1]
-    assert isinstance(found.short(), tuple) is (len(items) <= block)
+    assert isinstance(found.short(), tuple) is (len(items) <= max(block, in_memory))
     assert list(found.short()) == items
 
 

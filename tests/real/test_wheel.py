@@ -67,6 +67,7 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
     assert str(bare) in shown[0]
     names = [
         "cache-entry",
+        "cascade",
         "comparison",
         "judgement",
         "label",

@@ -77,7 +77,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "--output plan.json",
     ),
     "calibrate correct": ("judged.jsonl --labels labels.csv", "systems.csv --margin 0.5"),
-    "calibrate card": ("", "card.json"),
+    "calibrate card": ("--from pair-verdicts.json --labels pair-labels.json", "card.json"),
     "calibrate watch": (
         "--from watch-then.jsonl support",
         "support --questions 50 --rewordings 2 --dry-run",

@@ -23,7 +23,8 @@ from .tables import add_penalties_option, add_table_options, filtered_table_opti
 MOST_PASS = 0.5 + 1e-9
 """More than half of several people's verdicts on an item must be pass; a tie does not pass."""
 Side = Literal["score", "label"]
-_NO_LABELS = "Give either --labels of people, or --against another judge."
+_NO_LABELS = "Give --labels of people."
+_NOTHING_ELSE = "Give either --labels of people, or --against another judge."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ def _in_results(options: argparse.Namespace) -> Sides:
     found = (_column_of(path, options, in_results=True) for path in options.results)
     column: str = options.label or next(filter(None, found), "")
     if not column:
-        raise ConfigError(f"{_NO_LABELS} {options.results[0]} has no column of labels; name one with --label.")
+        advice = _NOTHING_ELSE if hasattr(options, "against") else _NO_LABELS
+        raise ConfigError(f"{advice} {options.results[0]} has no column of labels; name one with --label.")
     _refuse_itself(options.results, options.results, options.score, column)
     judged, others = read_side(options.results, "score", options), Ratings()
     for path in options.results:

@@ -114,7 +114,7 @@ class Workers(Generic[Setup, Chunk, Result]):
         self.close(at_once=error is not None)
 
     def close(self, *, at_once: bool) -> None:
-        """End the processes; `at_once` if chunks are left whose results are not needed."""
+        """End the processes; `at_once` if the results of the chunks that are left are not wanted."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             for process in self._processes:
@@ -215,7 +215,7 @@ class _Process:
             self._running = None
 
     def close(self, *, at_once: bool) -> None:
-        """End the process; it has no more work, or `at_once` no one waits for it."""
+        """End the process; it has no more work, or `at_once` its results are not wanted."""
         with self._lock:
             self._is_closed = True
             if self._running is None:

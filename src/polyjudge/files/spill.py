@@ -219,10 +219,14 @@ class Names:
 
 Item = TypeVar("Item")
 _BLOCKS_KEPT = 4
+_FEW_ITEMS = 20_000
 
 
 class SpillFile:
-    """A temporary file that holds the blocks of many sequences and is deleted with the last of them."""
+    """A temporary file that holds the blocks of many sequences and is deleted with the last of them.
+
+    It has no name, so that no other program writes what is unpickled here.
+    """
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None
@@ -239,7 +243,7 @@ class SpillFile:
         return position
 
     def at(self, position: int) -> Any:
-        """Return the block at a position; the file has no name, so that no other program can write to it."""
+        """Return the block at a position."""
         assert self._file is not None
         if position not in self._read:
             self._file.seek(position)
@@ -250,10 +254,21 @@ class SpillFile:
 
 
 class Spilled(Sequence[Item]):
-    """A sequence that is appended to, in blocks on disk but for its last items; it is read best from start to end."""
+    """A sequence that is appended to, and of which all but the last items are on disk if it is long.
 
-    def __init__(self, items: Iterable[Item] = (), *, file: SpillFile | None = None, block: int = 500) -> None:
-        self._file, self._block = file or SpillFile(), block
+    It is read best from start to end, because it is read in blocks.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[Item] = (),
+        *,
+        file: SpillFile | None = None,
+        in_memory: int = _FEW_ITEMS,
+        block: int = 500,
+    ) -> None:
+        """Begin with some items; the first `in_memory` ones are in memory until there are more, or it is closed."""
+        self._file, self._block, self._in_memory = file or SpillFile(), block, max(in_memory, block)
         self._positions = array("q")
         self._last: list[Item] = []
         self._count = 0
@@ -264,17 +279,18 @@ class Spilled(Sequence[Item]):
         """Add an item."""
         self._last.append(item)
         self._count += 1
-        if len(self._last) == self._block:
+        if len(self._last) == (self._block if self._positions else self._in_memory):
             self._store()
 
     def close(self) -> Self:
         """Store the last items too; no more can be added."""
-        if self._last:
-            self._store()
+        self._store()
         return self
 
     def _store(self) -> None:
-        self._positions.append(self._file.add(self._last))
+        last = self._last
+        for start in range(0, len(last), self._block):
+            self._positions.append(self._file.add(last[start : start + self._block]))
         self._last = []
 
     def __len__(self) -> int:
@@ -290,7 +306,7 @@ class Spilled(Sequence[Item]):
         if not -self._count <= place < self._count:
             raise IndexError(place)
         number, offset = divmod(place % self._count, self._block)
-        return self._items_of(number)[offset]
+        return self._items_of(number)[offset] if self._positions else self._last[place]
 
     def __iter__(self) -> Iterator[Item]:
         for number in range(len(self._positions)):
@@ -303,5 +319,5 @@ class Spilled(Sequence[Item]):
         return self._file.at(self._positions[number])
 
     def short(self) -> "Sequence[Item]":
-        """Return the items as a tuple if they fit into a block, else this sequence."""
-        return tuple(self) if self._count <= self._block else self
+        """Return the items as a tuple if they are few enough to be in memory, else this sequence."""
+        return tuple(self) if self._count <= self._in_memory else self

@@ -32,7 +32,7 @@ _INVALID_ID_TYPES = (dict, list, bool)
 _ROWS_FOR_VALUES = 10_000
 _VALUES_SHOWN = 12
 _LONGEST_VALUE = 40
-_MOST_KEPT = 1 << 24
+_MOST_KEPT = 1 << 22
 """The size of the items that a survey keeps in memory, in bytes; more of them are read again."""
 _SIZE_OF_ITEM = 300
 """What an item takes in memory beside its texts."""
@@ -173,7 +173,7 @@ class ItemSource:
         wanted = self.default_context if self.context is None else self.context
         matcher = LanguageMatcher() if filters else None
         seen_by_judge = [name for name in wanted if names is None or name in names]
-        clusters = [name for name in CLUSTER_COLUMNS if names is None or name in names]
+        clusters = frozenset(name for name in CLUSTER_COLUMNS if names is None or name in names)
 
         def parse(row: Row | str) -> Item | str | None:
             if isinstance(row, str):
@@ -192,7 +192,7 @@ class ItemSource:
                 return f"{missing[0]!r} is missing, a column for the judge"
             language = row.get("language")
             tag = tags[str(language)] if language else ""
-            cluster = _first(row, clusters) if clusters else ""
+            cluster = "" if clusters.isdisjoint(row) else _first(row, CLUSTER_COLUMNS)
             return Item(str(own_id), candidate, _texts(row, seen_by_judge), tag, cluster)
 
         return parse

@@ -139,7 +139,7 @@ class TranslationResults:
                     if isinstance(named, str) or not key:
                         yield line, named if isinstance(named, str) else "'language' is missing"
                         continue
-                    _, language = languages.setdefault(key, (line, {"prompts": Spilled(file=rows)}))
+                    _, language = languages.setdefault(key, (line, {"prompts": Spilled(file=rows, in_memory=0)}))
                     language.update({**known, **language})
                     language["prompts"].append(_FlatRow(line, naming.prompt(named)))
         yield from languages.values()

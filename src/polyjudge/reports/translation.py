@@ -70,7 +70,7 @@ class Report:
         progress: Callable[[LanguageResult], None] = lambda _: None,
         jobs: int = 1,
     ) -> None:
-        """Read all files in `jobs`; `filters` select languages, `only_failures` lists those that do not pass."""
+        """Read all files; `only_failures` lists in detail only what does not pass; `jobs` are processes that check."""
         self.timestamp, self.path, self.judges = timestamp, results.path, tuple(scores)
         self.filters, self.only_failures = dict(filters or {}), only_failures
         self.origins = Origins()
@@ -81,9 +81,6 @@ class Report:
         self.policy, self.accepted = policy or CheckPolicy(), 0
         """Which checks run, and how many findings the project has accepted."""
         entries = list(self._entries(results, progress, jobs))
-        if not entries:
-            close = LanguageMatcher(table).suggestions(self.filters.get(LANGUAGE, ()))
-            raise DataError(f"no language is left after filtering.{close}", path=results.path)
         self.about = dict(results.about)
         self.warnings = (*results.problems, *(problem for each in scores.values() for problem in each.problems))
         self.skipped_rows = results.skipped + sum(each.skipped for each in scores.values())
@@ -140,10 +137,15 @@ class Report:
     ) -> Iterator[tuple[Verdict, LanguageFigures, _Stored]]:
         """Yield the verdict on each selected language, its figures, and its stored texts."""
         matcher, checker = LanguageMatcher(self.table), TextChecker(self.table, policy=self.policy)
+        is_empty = True
         selected = (language for language in results if is_selected(language, self.filters, matcher))
         for language, checks in ManyTexts(checker, jobs).checked(selected):
+            is_empty = False
             yield self._judged(language, checks)
             progress(language)
+        if is_empty:
+            close = matcher.suggestions(self.filters.get(LANGUAGE, ()))
+            raise DataError(f"no language is left after filtering.{close}", path=results.path)
 
     def _judged(
         self, language: LanguageResult, checks: Sequence[TextCheck | None]

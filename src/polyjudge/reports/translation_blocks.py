@@ -273,7 +273,7 @@ def _rows_by_category(language: LanguageResult, scores: OutputScores) -> dict[st
             _YES_OR_NO[prompt.script_validation_passed],
             _judged(scores.of(index), is_alone=scores.judges == 1),
         )
-        found.setdefault(prompt.category, Spilled(file=file)).append(row)
+        found.setdefault(prompt.category, Spilled(file=file, in_memory=0)).append(row)
     return found
 
 

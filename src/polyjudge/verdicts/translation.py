@@ -306,20 +306,16 @@ class _Findings:
     @property
     def are_few(self) -> bool:
         """Whether the needed share of the outputs has no finding."""
-        return self._are_few(self.failing.total())
+        return is_enough(self.checked - self.failing.total(), self.checked)
 
     @property
     def are_of_language_alone(self) -> bool:
         """Whether the needed share would be reached without findings about the language."""
-        return self._are_few(self.failing.total() - self.failing[frozenset({"wrong_language"})])
-
-    def _are_few(self, count: int) -> bool:
-        return is_enough(self.checked - count, self.checked)
+        others = self.failing.total() - self.failing[frozenset({"wrong_language"})]
+        return is_enough(self.checked - others, self.checked)
 
     def __str__(self) -> str:
-        counts = Counter[str]()
-        for kinds, number in self.failing.items():
-            counts.update(dict.fromkeys(kinds, number))
+        counts = Counter(kind for kinds in self.failing.elements() for kind in kinds)
         ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
         named = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in ranked)
         return f"{self.failing.total()} of {self.checked} outputs fail the checks ({named})"
