@@ -4,7 +4,9 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from polyjudge.providers.local import chat_body
 from polyjudge.records.requests import Request
@@ -53,12 +55,11 @@ async def bare_aiohttp(url: str) -> Opened:
     return ask, session.close
 
 
-async def bare_openai(url: str) -> Opened:
+async def bare_openai(url: str, *, by_default: bool = False) -> Opened:
     import openai
 
-    client = openai.AsyncOpenAI(
-        api_key="k", base_url=f"{url}/v1", max_retries=0, http_client=openai.DefaultAioHttpClient()
-    )
+    transport = openai.DefaultAsyncHttpxClient() if by_default else openai.DefaultAioHttpClient()
+    client = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0, http_client=transport)
 
     async def ask(request: Request) -> str:
         form = {"type": "json_schema", "name": "verdict", "schema": request.schema, "strict": True}
@@ -68,12 +69,11 @@ async def bare_openai(url: str) -> Opened:
     return ask, client.close
 
 
-async def bare_anthropic(url: str) -> Opened:
+async def bare_anthropic(url: str, *, by_default: bool = False) -> Opened:
     import anthropic
 
-    client = anthropic.AsyncAnthropic(
-        api_key="k", base_url=url, max_retries=0, http_client=anthropic.DefaultAioHttpClient()
-    )
+    transport = anthropic.DefaultAsyncHttpxClient() if by_default else anthropic.DefaultAioHttpClient()
+    client = anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0, http_client=transport)
 
     async def ask(request: Request) -> str:
         message = await client.messages.create(
@@ -87,10 +87,17 @@ async def bare_anthropic(url: str) -> Opened:
     return ask, client.close
 
 
-async def bare_google(url: str) -> Opened:
+async def bare_google(url: str, transport: str = "aiohttp") -> Opened:
+    import aiohttp
+    import httpx2
     from google import genai
 
-    client = genai.Client(api_key="k", http_options=genai.types.HttpOptions(base_url=url))
+    own: dict[str, Any] = {}
+    if transport == "session":
+        own["aiohttp_client"] = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+    elif transport == "httpx2":
+        own["httpx_async_client"] = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None))
+    client = genai.Client(api_key="k", http_options=genai.types.HttpOptions(base_url=url, **own))
     config = {"response_mime_type": "application/json"}
 
     async def ask(request: Request) -> str:
@@ -98,10 +105,24 @@ async def bare_google(url: str) -> Opened:
         response = await client.aio.models.generate_content(model="m", contents=request.prompt, config=form)
         return response.text or ""
 
-    return ask, client.aio.aclose
+    async def close() -> None:
+        await client.aio.aclose()
+        if transport == "session":
+            await own["aiohttp_client"].close()
+
+    return ask, close
 
 
-CLIENTS = {"aiohttp": bare_aiohttp, "openai": bare_openai, "anthropic": bare_anthropic, "google": bare_google}
+CLIENTS = {
+    "aiohttp": bare_aiohttp,
+    "openai": bare_openai,
+    "openai-httpx2": partial(bare_openai, by_default=True),
+    "anthropic": bare_anthropic,
+    "anthropic-httpx2": partial(bare_anthropic, by_default=True),
+    "google": bare_google,
+    "google-httpx2": partial(bare_google, transport="httpx2"),
+    "google-session": partial(bare_google, transport="session"),
+}
 
 if __name__ == "__main__":
     asyncio.run(main(*sys.argv[1:4]))

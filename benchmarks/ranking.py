@@ -1,4 +1,4 @@
-"""The cost of a ranking: two systems with scores of a million items, and a million preferences between five systems."""
+"""The cost of a ranking: two systems of a million items, fifty of 20,000, and a million preferences between five."""
 
 import json
 import random
@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.measuring import cost_of, show
 
 COUNT = 1_000_000
+_SYSTEMS, _ITEMS = 50, 20_000
 _LANGUAGES = ("de", "fr", "th")
 
 
@@ -26,7 +27,17 @@ def run() -> None:
         _write(folder / "pairs.jsonl", shares)
         command = [sys.executable, "-m", "polyjudge", "rank"]
         show("rank two runs with documents", cost_of([*command, "a.jsonl", "b.jsonl"], {}, folder), COUNT)
+        names = [f"s{number:02}.jsonl" for number in range(_SYSTEMS)]
+        for number, system in enumerate(names):
+            _write(folder / system, _system_rows(drawn, number))
+        show("rank fifty systems", cost_of([*command, *names], {}, folder), _SYSTEMS * _ITEMS)
         show("rank five systems by pairs", cost_of([*command, "pairs.jsonl"], {}, folder), COUNT)
+
+
+def _system_rows(drawn: random.Random, number: int) -> Iterable[dict[str, Any]]:
+    """Yield the scores of one of many systems, in documents of five items; the later systems are slightly better."""
+    for place in range(_ITEMS):
+        yield {"document": f"d{place // 5}", "score": drawn.randint(1, 5) + number // 10 / 10}
 
 
 def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -29,7 +29,7 @@ def run() -> None:
     print(f"report: 70 languages, every output with its score, the least of {ROUNDS} rounds")
     with tempfile.TemporaryDirectory() as name:
         for outputs in COUNTS:
-            files = _write(Path(name), outputs)
+            files = write_results(Path(name), outputs)
             for form in _FORMS:
                 _show(f"{outputs:9,} outputs, {form}", _measured(Path(name), files, form, versions))
 
@@ -57,7 +57,7 @@ def _show(name: str, costs: Mapping[str, tuple[Cost, float]]) -> None:
 
 
 def measured_report(folder: Path, outputs: int, form: str) -> Cost:
-    return cost_of(_command(_write(folder, outputs), form, folder / f"report.{form}"), {}, folder)
+    return cost_of(_command(write_results(folder, outputs), form, folder / f"report.{form}"), {}, folder)
 
 
 def _command(files: tuple[Path, Path], form: str, output: Path) -> list[str]:
@@ -66,7 +66,7 @@ def _command(files: tuple[Path, Path], form: str, output: Path) -> list[str]:
     return [*command, "--format", form, "--output", str(output), "--force"]
 
 
-def _write(folder: Path, outputs: int) -> tuple[Path, Path]:
+def write_results(folder: Path, outputs: int) -> tuple[Path, Path]:
     results, scores = folder / f"results-{outputs}.json", folder / f"scores-{outputs}.json"
     languages, each = list(language_table())[:70], outputs // 70
     with results.open("w", encoding="utf-8") as file, scores.open("w", encoding="utf-8") as judged:

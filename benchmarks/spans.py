@@ -9,11 +9,11 @@ from collections import Counter
 from pathlib import Path
 
 from polyjudge.calibration.span_agreement import SpanOptions, annotated_texts, measure_span_agreement
-from polyjudge.calibration.span_pieces import AnnotatedText
 from polyjudge.calibration.span_validation import Part, by_language, in_halves, validated
 from polyjudge.formats.span_rows import read_spans
-from polyjudge.statistics.logistic import Aim
+from polyjudge.records.spans import Aim
 from polyjudge.text.quotes import locate
+from polyjudge.verdicts.span_pieces import AnnotatedText
 
 PATH = Path(os.environ.get("POLYJUDGE_DATA", "")) / "spans_dev.jsonl.gz"
 QUOTES, SEEDS, WANTED = 10_000, 5, 0.30

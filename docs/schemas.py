@@ -6,7 +6,7 @@ in its file, limits, and what depends on the value of another field.
 
 import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -25,16 +25,19 @@ from polyjudge.records.calibration import (
     Reliability,
     TrustCard,
 )
+from polyjudge.records.cascades import AgreementRule, CascadePlan, CascadePoint, CascadeThresholds
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
 from polyjudge.records.messages import Review, ReviewedLanguage, ReviewFinding, UnjudgedMessage
 from polyjudge.records.outcomes import ITEM_TEXTS, PAIR_FIELDS, Failure, Generated, JudgeResult, Provenance
 from polyjudge.records.ranking import LanguageRanking, PairwiseSummary, RankedSystem, Ranking, SystemPair
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric, Scale
+from polyjudge.records.samples import PlannedItem, SamplePlan
 from polyjudge.records.sessions import ReviewRow
 from polyjudge.records.spans import SpanSeverity
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
 from polyjudge.records.vocabulary import Judgement, WordRecord
+from polyjudge.records.watches import PinnedAnswer, PinnedQuestion, PinnedSet, Rewording, Watch
 from polyjudge.reports.run_kinds import RunKind
 from polyjudge.reports.run_rows import RunRow
 from polyjudge.reports.vocabulary import Comparison as WordComparison
@@ -84,6 +87,12 @@ LIMITS: dict[str, dict[str, Any]] = {
     "ResultsPart.itemsFingerprint": SHORT_HASH,
     "ReviewRow.agentScore": PERCENT,
     "ReviewRow.systemScore": PERCENT,
+    "PlannedItem.inclusionProbability": CHANCE,
+    "Watch.eValue": {"minimum": 1},
+    "Watch.needed": {"exclusiveMinimum": 1},
+    "Watch.falseAlarms": {"exclusiveMinimum": 0, "maximum": 0.5},
+    "Watch.noticeable": SHARE,
+    "PinnedQuestion.answers": {"minItems": 1},
     "WordRecord.timestamp": {"pattern": "^[0-9-]{10}T[0-9:]{8}Z$"},
     "WordRecord.finish": {"enum": ["stop", "length", "refusal"]},
     **{
@@ -115,6 +124,9 @@ LIMITS: dict[str, dict[str, Any]] = {
             "ResultsManifest": ("rows", "judged", "unjudged"),
             "ResultsPart": ("rows", "judged", "unjudged", "itemsLine"),
             "ReviewRow": ("events", "unreadableRows"),
+            "SamplePlan": ("size", "candidates"),
+            "Rewording": [field.encode_name for field in fields(Rewording)],
+            "Watch": [field.encode_name for field in fields(Watch) if field.type is int],
             "PromptScore": ("index",),
             "ReviewFinding": ("line", "start", "end"),
             "UnjudgedMessage": ("line",),
@@ -176,7 +188,7 @@ class File:
             return {"const": arguments[0]} if len(arguments) == 1 else {"enum": list(arguments)}
         if origin in (Union, UnionType):
             return self._any_of(arguments)
-        if origin is tuple:
+        if origin in (tuple, Sequence):
             return {"type": "array", "items": self.value(arguments[0])}
         if isinstance(hint, type) and issubclass(hint, Struct):
             return self._reference(hint)
@@ -316,6 +328,7 @@ def label() -> dict[str, Any]:
         "annotator": {"minLength": 1},
         "seconds": COUNT,
         "weight": {"exclusiveMinimum": 0},
+        "inclusionProbability": {"exclusiveMinimum": 0, "maximum": 1},
         "reason": {"enum": reasons},
     }.items():
         body["properties"][key] |= limits
@@ -541,14 +554,48 @@ def trust_card() -> dict[str, Any]:
     return file.document("trust-card", file.row(TrustCard))
 
 
+def pinned_set() -> dict[str, Any]:
+    """Return the schema of pinned answers, in which the rubric is that of its own schema."""
+    file = File(
+        "The answers of a judge that a watch asks for again", {PinnedQuestion: "question", PinnedAnswer: "answer"}
+    )
+    body = file.record(PinnedSet, more={**VERSION, "polyjudgeVersion": TEXT})
+    body["properties"]["rubric"] = {"$ref": "rubric.schema.json"}
+    return file.document("pinned-set", body)
+
+
+def sample_plan() -> dict[str, Any]:
+    """Return the schema of the plan of an informative sample."""
+    file = File("The items of an informative sample to label, with their probabilities", {PlannedItem: "item"})
+    more = {**VERSION, "polyjudgeVersion": TEXT, "kind": {"const": "polyjudge sample"}}
+    return file.document("sample-plan", file.record(SamplePlan, more=more))
+
+
+def watch() -> dict[str, Any]:
+    """Return the schema of a row of the history of watches, and of `calibrate watch --format json`."""
+    file = File("What one watch of a judge found", {Rewording: "rewording"})
+    return file.document("watch", file.record(Watch, more={**VERSION, "polyjudgeVersion": TEXT}))
+
+
+def cascade() -> dict[str, Any]:
+    """Return the schema of the plan of a cascade."""
+    definitions = {Figure: "figure", JudgeIdentity: "judge", AgreementRule: "rule"}
+    definitions |= {CascadeThresholds: "thresholds", CascadePoint: "point"}
+    file = File("From which confidence on each judge of a cascade answers, and what that guarantees", definitions)
+    kind = {"kind": {"const": "polyjudge cascade"}}
+    return file.document("cascade", file.record(CascadePlan, more={**VERSION, **kind}))
+
+
 def schemas() -> dict[str, str]:
     """Return each schema's text by its name."""
     found = [
         outcome(),
         cache_entry(),
+        cascade(),
         comparison(),
         ranking(),
         pairwise(),
+        pinned_set(),
         judgement(),
         label(),
         localisation_review(),
@@ -557,11 +604,13 @@ def schemas() -> dict[str, str]:
         review(),
         rubric(),
         run_report(),
+        sample_plan(),
         translation_report(),
         translation_results(),
         translation_scores(),
         trust_card(),
         vocabulary_summary(),
+        watch(),
         word_record(),
     ]
     return {each["$id"]: json.dumps(each, ensure_ascii=False, indent=2) + "\n" for each in found}

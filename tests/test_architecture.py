@@ -146,9 +146,7 @@ def test_the_tests_mirror_the_packages():
 def test_starting_up_loads_nothing_heavy(code):
     loaded = _modules_loaded_by(code)
 
-    assert not loaded & HEAVY
-    assert "asyncio" not in loaded
-    assert "sqlite3" not in loaded
+    assert not loaded & {*HEAVY, "asyncio", "dataclasses", "difflib", "msgspec", "sqlite3"}
 
 
 def test_building_a_judge_loads_no_sdk():

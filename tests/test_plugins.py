@@ -394,6 +394,24 @@ def test_a_format_gives_items_problems_and_errors_with_the_file(in_folder):
         list(read_items(path))
 
 
+@pytest.mark.parametrize(("length", "count", "readings"), [(10, 1, 1), (10, 99, 1), (10, 100, 2), (600_000, 9, 3)])
+def test_few_items_are_read_once_for_columns_survey_and_judging(in_folder, length, count, readings):
+    opened = []
+
+    class Counted(Cards):
+        def read(self, path):
+            opened.append(path)
+            return super().read(path)
+
+    register.format("cards")(Counted)
+    path = in_folder / "items.cards"
+    path.write_text("cards\n" + "".join(f"{number}:{'x' * length}\n" for number in range(count)))
+    source = read_items(path)
+
+    assert source.survey().count == len(list(source)) == count
+    assert len(opened) == readings
+
+
 def test_languages_are_added_to_the_table_and_known_ones_are_not_replaced():
     silesian = Language(tag="szl", name="Silesian", native_name="Ślōnskŏ gŏdka", scripts=("Latn",), family="Latin")
     before = len(language_table())

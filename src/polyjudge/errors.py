@@ -29,12 +29,13 @@ them. Exit code 1 is not an error: it means that the judged texts failed.
 """
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 
 def suggestion(name: str, known: Iterable[str], shown: str = "{!r}") -> str:
     """Return a sentence with the known name that is most like an unknown one, empty if none is."""
+    from difflib import get_close_matches  # here, because most commands need none of it
+
     close = get_close_matches(name, list(known), n=1)
     return f" Did you mean {shown.format(close[0])}?" if close else ""
 

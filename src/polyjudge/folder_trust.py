@@ -31,6 +31,9 @@ PRIVATE_FOLDER = Path(".polyjudge")
 PROJECT_FILE = Path("polyjudge.toml")
 ACCEPTED_FILE = Path("polyjudge-accepted.toml")
 """Where a project keeps the findings that it accepts; it only hides findings, so it needs no trust."""
+CACHE_FILE = "cache.sqlite"
+DEFAULT_CACHE = str(PRIVATE_FOLDER / CACHE_FILE)
+"""The cache of the working folder."""
 BATCHES_FOLDER = "batches"
 """The folder of the journal of batches in the private folder."""
 TRUST_VARIABLE = "POLYJUDGE_TRUST"

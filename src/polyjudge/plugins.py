@@ -70,6 +70,11 @@ class Plugins:
         """Whether the entry points were read."""
         return self._offers is not None
 
+    @property
+    def are_of_packages(self) -> bool:
+        """Whether another process finds all of them: none was registered from Python."""
+        return not self._registered
+
     def add(self, group: Group, name: str, target: object) -> None:
         """Register a name from Python; it is used instead of an entry point of the same name."""
         if not name.isprintable() or not name or set(name) & set("/, "):

@@ -21,6 +21,7 @@ CHANGES = {
     "temperature": [None, 0.0, 1.0],
     "max_tokens": [None, 11],
     "repeat": [0, 2],
+    "top_logprobs": [5, 20],
 }
 
 

@@ -112,6 +112,18 @@ def test_a_judge_that_goes_by_position_decides_nothing(pairwise, server, capsys)
     assert "The text shown first won 100.0%" in text
 
 
+def test_the_page_is_that_of_a_ranking_with_what_is_known_of_the_judge(pairwise, server, capsys):
+    server.verdict = always_first
+
+    assert pairwise("--format", "html") == 0
+
+    page = capsys.readouterr().out
+    assert page.startswith("<!doctype html>")
+    assert "Ranking of 2 systems" in page
+    assert 'id="judge"' in page
+    assert "100.0%" in page[page.index('id="judge"') :]  # of the pairs got different answers
+
+
 def test_a_refused_order_is_a_failure_and_never_a_preference(pairwise, server, capsys):
     server.verdict = lambda prompt: "I would rather not." if answers(prompt)[0] == "B-text 4" else better(prompt)
 

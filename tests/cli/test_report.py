@@ -289,7 +289,7 @@ def peak_bytes(count):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(in_folder):
-    small = peak_bytes(8)
+    small = peak_bytes(24)
     large = peak_bytes(72)
 
     assert Path("large.json").stat().st_size > 17_000_000

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
 from polyjudge.files.json_stream import JsonStream
+from polyjudge.files.spill import Spilled
 
 CHUNK = 1 << 16
 VALUES = st.recursive(
@@ -184,3 +185,43 @@ def test_memory_use_does_not_grow_with_the_file(path):
 
     assert count == 3_201
     assert peak < 3_000_000
+
+
+MEMBERS = st.dictionaries(st.text(max_size=6).filter(lambda key: key != "prompts"), VALUES, max_size=4)
+LONG = "x" * (CHUNK + 100)
+
+
+@settings(relaxed, max_examples=40)
+@given(before=MEMBERS, prompts=st.lists(VALUES, max_size=6), after=MEMBERS, indent=st.sampled_from([None, 1]))
+def test_the_inner_list_of_a_large_element_is_that_of_the_element_read_whole(path, before, prompts, after, indent):
+    element = {**before, "prompts": [*prompts, LONG], **after}
+    path.write_text(json.dumps([element, *prompts, element], indent=indent), encoding="utf-8")
+
+    found = [value for _, value in JsonStream(path, (), inner="prompts", large=1)]
+
+    assert isinstance(found[0]["prompts"], Spilled)
+    assert [{**each, "prompts": list(each["prompts"])} for each in (found[0], found[-1])] == [element, element]
+    assert found[1:-1] == prompts
+    assert list(found[0]) == list(element)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{"prompts": [], "a": 1,\n"a": 2}', 2),
+        ('{"prompts": [{"b": 1,\n\n"b": 2}]}', 3),
+        ('{"prompts": [1,\n]}', 2),
+        ('{"prompts": [],\n a: 1}', 2),
+        ('{"prompts": [1', 1),
+    ],
+    ids=["a key twice", "a key twice inside", "no value", "no quotes", "not ended"],
+)
+def test_an_error_in_a_large_element_names_its_line(path, text, line):
+    path.write_text(f"[{text[:-1]}{' ' * (CHUNK + 10)}{text[-1]}]", encoding="utf-8")
+
+    with pytest.raises(DataError) as large:
+        list(JsonStream(path, (), inner="prompts", large=1))
+    with pytest.raises(DataError) as whole:
+        list(JsonStream(path, ()))
+
+    assert (large.value.line, whole.value.line) == (line, line)

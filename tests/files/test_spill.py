@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.files.spill import Numbers, Occurrences, open_scratch
+from polyjudge.files.spill import Numbers, Occurrences, Spilled, SpillFile, open_scratch
 
 NUMBERS = st.lists(st.one_of(st.integers(0, 9), st.integers(0, 2**64 - 1)), max_size=40)
 
@@ -57,3 +57,34 @@ def test_occurrences_are_counted_beyond_those_in_memory():
 
     assert {occurrences.count(number * 2**40 + number) for number in range(5_000)} == {1}
     assert {occurrences.count(number * 2**40 + number) for number in range(5_000)} == {2}
+
+
+@given(
+    items=st.lists(st.integers() | st.text(max_size=5), max_size=40),
+    block=st.integers(1, 9),
+    in_memory=st.integers(0, 50),
+    is_closed=st.booleans(),
+    start=st.integers(-50, 50),
+    end=st.integers(-50, 50),
+)
+def test_a_spilled_sequence_is_the_list_of_its_items(items, block, in_memory, is_closed, start, end):
+    file = SpillFile()
+    in_memory -= in_memory % block  # of whole blocks
+    found, other = Spilled(file=file, block=block, in_memory=in_memory), Spilled(file=file, block=2, in_memory=0)
+    for item in items:
+        found.append(item)
+        other.append([item])
+    if is_closed:
+        found.close()
+
+    assert list(found) == items
+    assert (len(found), [found[place] for place in range(len(items))]) == (len(items), items)
+    assert list(found[start:end]) == items[start:end]
+    assert [each for [each] in reversed(other)] == items[::-1]
+    assert isinstance(found.short(), tuple) is (len(items) <= max(block, in_memory))
+    assert list(found.short()) == items
+
+
+def test_a_place_outside_a_spilled_sequence_is_an_error():
+    with pytest.raises(IndexError):
+        _ = Spilled([1, 2], block=1)[2]

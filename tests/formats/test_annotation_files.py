@@ -110,6 +110,19 @@ def test_spans_of_a_judge_are_written_without_those_that_do_not_count(tmp_path):
     ]
 
 
+def test_what_was_said_of_an_error_is_kept_by_every_format(tmp_path):
+    said = {"explanation": "خطأ\nin two lines", "correction": "حساء"}
+    span = {"text": "b", "severity": "minor", "start": 1, "end": 2, "side": "output", "state": "located", **said}
+    row = {"id": "1", "languagePair": "en-th", "candidate": "abc", "source": "x", "annotator": "Ada"}
+    row |= {"label": -1.0, "labelFrom": "spans", "spans": [span]}
+
+    comments = {form: converted([row], tmp_path, form)[0][0]["spans"][0] for form in NAMES}
+
+    assert comments["mqm"]["comment"] == "خطأ in two lines; correction: حساء"
+    for form in ("esa", "pearmut"):
+        assert {name: comments[form][name] for name in said} == said
+
+
 def test_what_a_format_cannot_have_is_left_out_and_said(tmp_path):
     good = {"id": "1", "annotator": "A", "candidate": "x", "source": "s", "label": 1, "spans": []}
     rows = [

@@ -197,7 +197,10 @@ class BatchServer:
             else:
                 answer = self.single.reply_to(prompt)
                 parts = (answer, "stop") if isinstance(answer, str) else answer
-                rows.append((name, "", _REPLIES[held.vendor](parts[0], held.model, *parts[1:])))
+                reply = _REPLIES[held.vendor](parts[0], held.model, *parts[1:])
+                if self.single.tokens is not None:
+                    vendor_server._add_tokens(reply, body, self.single.tokens(parts[0]))
+                rows.append((name, "", reply))
         if self.faults.shuffled:
             random.Random(1).shuffle(rows)
         return rows

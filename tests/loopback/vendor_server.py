@@ -82,6 +82,8 @@ class Server:
     keep_bodies: bool = True
     odd_body: bytes = b""
     """Sent with a 200 instead of an answer."""
+    tokens: Callable[[str], list[tuple[str | bytes, float, dict[str | bytes, float]]]] | None = None
+    """The tokens of a reply with their log probabilities and other tokens, for requests that ask for them."""
     loading: int = 0
     """How often it says that it is still loading, when it is asked for its models."""
     port: int = 0
@@ -144,6 +146,8 @@ class Server:
         answer = self.reply_to(prompt) if self.speak is None else self.speak(model, prompt)
         parts = (answer, "stop") if isinstance(answer, str) else answer
         reply = reply_of(parts[0], model, *parts[1:])
+        if self.tokens is not None:
+            _add_tokens(reply, body, self.tokens(parts[0]))
         if self.faults.trickle_s:
             return await _trickled(request, json.dumps(reply).encode(), self.faults.trickle_s)
         return web.json_response(reply)
@@ -240,6 +244,34 @@ async def _trickled(request: web.Request, body: bytes, seconds: float, pieces: i
             await response.write(body[start : start + size])
             await asyncio.sleep(seconds / pieces)
     return response
+
+
+def _add_tokens(reply, body, tokens):
+    """Add the tokens to a reply in the form of its API, if the request asks for them as its API wants it."""
+    listed = [{**_named(text, each), "top_logprobs": [_named(*pair) for pair in {text: each, **others}.items()]}
+              for text, each, others in tokens]  # fmt: skip
+    if body.get("logprobs") is True and body.get("top_logprobs"):
+        reply["choices"][0]["logprobs"] = {"content": listed}
+    if "message.output_text.logprobs" in body.get("include", ()) and body.get("top_logprobs"):
+        reply["output"][0]["content"][0]["logprobs"] = listed
+    config = body.get("generationConfig", {})
+    if config.get("responseLogprobs") and config.get("logprobs"):
+        reply["candidates"][0]["logprobsResult"] = {
+            "chosenCandidates": [_candidate(text, each) for text, each, _ in tokens],
+            "topCandidates": [
+                {"candidates": [_candidate(*pair) for pair in {text: each, **others}.items()]}
+                for text, each, others in tokens
+            ],
+        }
+
+
+def _named(text, logprob):
+    raw = text if isinstance(text, bytes) else text.encode()
+    return {"token": raw.decode(errors="replace"), "logprob": logprob, "bytes": list(raw)}
+
+
+def _candidate(text, logprob):
+    return {"token": text, "tokenId": 1, "logProbability": logprob}
 
 
 def _text_of(content):

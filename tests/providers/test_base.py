@@ -13,7 +13,14 @@ from polyjudge.providers.openai import response_arguments
 from polyjudge.records.requests import PARAMETERS, VALUES, Origin, Request, sent_parameters
 
 PLAIN = Request(prompt="p", model="m")
-CHANGED = {"model": "n", "system": "s", "schema": {"type": "object"}, "temperature": 0.5, "max_tokens": 7}
+CHANGED = {
+    "model": "n",
+    "system": "s",
+    "schema": {"type": "object"},
+    "temperature": 0.5,
+    "max_tokens": 7,
+    "top_logprobs": 5,
+}
 BODIES = {"chat": chat_body, "openai": response_arguments, "anthropic": message_arguments}
 
 
@@ -30,7 +37,8 @@ def test_a_request_that_differs_in_any_field_is_another_request(name):
     assert request_key(Origin("local"), PLAIN) != request_key(Origin("local"), other)
     bodies = _Bodies("max_tokens")
     assert bodies.encoded(PLAIN) != bodies.encoded(other)
-    assert all(body(PLAIN) != body(other) for body in BODIES.values())
+    apis = [api for api in BODIES if not (name in VALUES and api not in PARAMETERS[name].sent_as)]
+    assert all(BODIES[api](PLAIN) != BODIES[api](other) for api in apis)
     if name != "model":
         assert content_config(PLAIN) != content_config(other)
 
@@ -39,7 +47,9 @@ def test_a_request_that_differs_in_any_field_is_another_request(name):
 def test_every_plain_value_is_sent_under_the_name_that_the_api_has_for_it(api):
     request = replace(PLAIN, **{name: CHANGED[name] for name in VALUES})
 
-    assert sorted(sent_parameters(request, api).values()) == sorted(CHANGED[name] for name in VALUES)
+    accepted = [name for name in VALUES if api in PARAMETERS[name].sent_as]
+    assert sorted(sent_parameters(request, api).values()) == sorted(CHANGED[name] for name in accepted)
+    assert set(VALUES) - set(accepted) == ({"top_logprobs"} if api == "anthropic" else set())
     assert sent_parameters(PLAIN, api) == {}
 
 

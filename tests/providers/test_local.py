@@ -3,10 +3,13 @@
 import asyncio
 import json
 import zlib
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as replace_request
 
+from polyjudge.cache.protocol import open_cache
 from polyjudge.errors import (
     ConfigError,
     MalformedResponseError,
@@ -16,6 +19,7 @@ from polyjudge.errors import (
     UnusableError,
 )
 from polyjudge.providers.base import close_provider
+from polyjudge.providers.local import read_completion
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import open_provider
 from polyjudge.providers.retrying import RetryingProvider
@@ -35,6 +39,15 @@ def ask(server, monkeypatch):
         return asyncio.run(asked(request, timeout_s, retrying, on_retry))
 
     return ask
+
+
+@asynccontextmanager
+async def open_cache_at(path):
+    cache = await open_cache(path)
+    try:
+        yield cache
+    finally:
+        await cache.aclose()
 
 
 async def asked(request=REQUEST, timeout_s=20.0, retrying=False, on_retry=None):
@@ -347,3 +360,51 @@ def test_one_provider_serves_one_loop_after_another(server, monkeypatch):
         return reply.text
 
     assert asyncio.run(once()) == asyncio.run(once())
+
+
+TOKENS = [('{"score": ', -0.5, {}), ("7", -0.25, {"8": -2.0, b"\xe0\xb9": -3.0}), ("}", 0.0, {})]
+
+
+def test_token_probabilities_come_with_the_bytes_of_each_token(server, ask):
+    server.verdict = lambda _: '{"score": 7}'
+    server.tokens = lambda _: TOKENS
+    reply = ask(replace_request(REQUEST, top_logprobs=20))
+
+    assert (server.bodies[0]["logprobs"], server.bodies[0]["top_logprobs"]) == (True, 20)
+    assert [token.text for token in reply.tokens] == ['{"score": ', "7", "}"]
+    assert reply.tokens[1].others == {"8": -2.0, "\udce0\udcb9": -3.0}
+    assert ask().tokens == ()
+    assert "logprobs" not in server.bodies[1]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None, [], "x", 7, {}, {"content": None}, {"content": []}, {"content": "abc"}, {"content": [None]},
+        {"content": [{"token": "7"}]}, {"content": [{"token": 7, "logprob": -1.0}]},
+        {"content": [{"token": "7", "logprob": None}]}, {"content": [{"token": "7", "logprob": True}]},
+        {"content": [{"token": "7", "logprob": -1.0, "bytes": [300]}]},
+        {"content": [{"token": "7", "logprob": -1.0, "top_logprobs": [{"token": "8"}]}]},
+        {"tokens": ["7"], "token_logprobs": [-1.0]},
+    ],
+)  # fmt: skip
+def test_a_reply_is_whole_where_its_tokens_are_not_as_documented(given):
+    body = {"model": "m", "choices": [{"message": {"content": "7"}, "finish_reason": "stop", "logprobs": given}]}
+    reply = read_completion(json.dumps(body), Request(prompt="x", model="m", top_logprobs=20))
+
+    assert (reply.text, reply.tokens) == ("7", ())
+
+
+def test_tokens_that_are_no_text_are_kept_by_the_cache(tmp_path, server, ask):
+    server.verdict = lambda _: "ไ"
+    server.tokens = lambda _: [(b"\xe0\xb9", -0.5, {b"\xff": -1.0}), (b"\x84", 0.0, {})]
+    reply = ask(replace_request(REQUEST, top_logprobs=20))
+
+    async def kept():
+        async with open_cache_at(tmp_path / "c.sqlite") as cache:
+            await cache.put("k", reply)
+            return await cache.get("k")
+
+    found = asyncio.run(kept())
+    assert found.tokens == reply.tokens
+    assert [token.text for token in found.tokens] == ["\udce0\udcb9", "\udc84"]

@@ -52,6 +52,12 @@ class Postgres:
         login = f"{user}:{password}" if password else user
         return f"postgresql://{login}@127.0.0.1:{self.port}/{database}"
 
+    @property
+    def pid(self) -> int:
+        """The process of the server, whose children serve the connections."""
+        assert self._process is not None
+        return self._process.pid
+
     def new_database(self) -> str:
         """Create an empty database and return its URL."""
         self._databases += 1

@@ -134,6 +134,22 @@ def test_a_batch_gives_the_rows_of_single_calls_at_half_the_price(vendor, server
     assert ids == {f"batches/{each.id}" if vendor == "google" else each.id for each in server.batches.values()}
 
 
+def test_a_batch_brings_the_token_probabilities_that_it_asks_for(vendor, server, items, capsys):
+    items(2)
+    server.single.verdict = lambda _: '{"score": 7, "reason": "", "subscores": {}}'
+    rest = ', "reason": "", "subscores": {}}'
+    server.single.tokens = lambda _: [('{"score": ', 0.0, {}), ("7", -0.25, {"70": -1.75}), (rest, 0.0, {})]
+    assert batch(vendor, "--token-probabilities") == 0
+
+    found = list(outcomes().values())
+    if vendor == "anthropic":
+        assert "does not give the probabilities of tokens" in capsys.readouterr().err
+        assert [(each.expected_score, each.provenance.dropped) for each in found] == [(None, ("top_logprobs",))] * 2
+        return
+    assert [set(each.probabilities) for each in found] == [{"7", "70"}] * 2
+    assert [each.expected_score for each in found] == pytest.approx([7 + 63 * 0.182426] * 2, abs=1e-4)
+
+
 def rows_without_times(path, *compared):
     rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     for row in rows:

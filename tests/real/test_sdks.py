@@ -71,6 +71,34 @@ def test_a_question_is_asked_and_answered(vendor, server):
     assert '"temperature": 0.0' in body or '"temperature": 0' in body
 
 
+def test_token_probabilities_are_asked_for_as_each_api_wants_it_and_come_back(vendor, server):
+    provider, model, _ = vendor
+    server.verdict = lambda _: '{"score": 7}'
+    server.tokens = lambda _: [('{"score": ', -0.5, {}), ("7", -0.25, {"8": -2.0, " ไ": -3.0}), ("}", -0.0, {})]
+    reply = ask(provider, model, top_logprobs=20)
+
+    if provider == "anthropic":
+        assert (reply.dropped, reply.tokens) == (("top_logprobs",), ())
+        assert "logprobs" not in json.dumps(server.bodies)
+        return
+    assert reply.dropped == ()
+    assert [token.text for token in reply.tokens] == ['{"score": ', "7", "}"]
+    assert (reply.tokens[1].logprob, reply.tokens[1].others) == (-0.25, {"8": -2.0, " ไ": -3.0})
+    assert 20 in reply.parameters.values()
+    without = ask(provider, model)
+    assert without.tokens == ()
+    assert "logprobs" not in json.dumps(server.bodies[-1])
+
+
+def test_a_model_that_gives_no_token_probabilities_is_asked_without(vendor, server):
+    provider, model, _ = vendor
+    server.faults.refused_parameters = ("logprobs",)
+    reply = ask(provider, model, retrying=True, top_logprobs=20)
+
+    assert reply.dropped == ("top_logprobs",)
+    assert reply.tokens == ()
+
+
 def test_a_model_that_takes_no_temperature_is_asked_without_and_the_reply_says_so(vendor, server):
     provider, _, model = vendor
     reply = ask(provider, model)

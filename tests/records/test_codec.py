@@ -2,25 +2,37 @@
 
 import json
 import pickle
+from types import MappingProxyType
 
 import jsonschema
 import pytest
 import referencing
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
+from msgspec import NODEFAULT, structs
+from msgspec.structs import fields
 
 from polyjudge.cache.entries import decode, encode
 from polyjudge.cache.maintenance import export_entries
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.errors import DataError, UnknownNameError
-from polyjudge.files.json_lines import parse_json, row_line
+from polyjudge.files.json_lines import item_line, parse_json, row_line
 from polyjudge.formats.translation_scores import TranslationScores, write_translation_scores
 from polyjudge.providers.scripted import RecordedAnswer
 from polyjudge.records.codec import from_json, from_open_json, schema, schema_names, to_json, to_open_json
-from polyjudge.records.outcomes import Failure, Generated, JudgeResult, Provenance, outcome_row, read_outcome_row
+from polyjudge.records.outcomes import (
+    Failure,
+    Generated,
+    Item,
+    JudgeResult,
+    Provenance,
+    item_row,
+    outcome_row,
+    read_outcome_row,
+)
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric
+from polyjudge.records.spans import ErrorSpan
 from polyjudge.records.translation import LanguageScore
 from polyjudge.rubrics.loading import load_rubric, rubric_names
 
@@ -188,6 +200,59 @@ def test_lone_surrogates_in_a_reply_survive_a_round_trip():
     line = row_line(outcome_row("item-1", result)).encode()
     assert read_outcome_row(parse_json(line.decode())) == ("item-1", result)
     assert decode(Reply, encode(reply)) == reply
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=8)
+ANY_NUMBER = st.integers() | st.floats() | st.floats(-1e-3, 1e-3) | st.sampled_from([0.0001, 1e16, 2**64])
+ANY_PROVENANCE = st.builds(
+    Provenance,
+    provider=st.just("local"),
+    model=ANY_TEXT,
+    rubric=st.just("general"),
+    rubric_fingerprint=st.just("f"),
+    prompt_sha256=st.just("0"),
+    parameters=st.dictionaries(ANY_TEXT, ANY_NUMBER | ANY_TEXT | st.none() | st.lists(ANY_NUMBER), max_size=2),
+    dropped=st.tuples() | st.just(("temperature",)),
+    repeat=st.integers(0, 2),
+    attempts=st.integers(1, 2),
+    input_tokens=st.none() | st.integers(0, 9),
+    cost_usd=st.none() | ANY_NUMBER,
+    cached=st.booleans(),
+)
+ANY_RESULT = st.builds(
+    JudgeResult,
+    ANY_NUMBER,
+    ANY_TEXT,
+    st.dictionaries(ANY_TEXT, ANY_NUMBER, max_size=2) | st.just(MappingProxyType({"a": 1})),
+    duration_ms=st.integers(0, 2),
+    cached=st.booleans(),
+    flags=st.dictionaries(ANY_TEXT, st.booleans(), max_size=2),
+    weighted_score=st.none() | ANY_NUMBER,
+    repaired=st.booleans(),
+    raw=ANY_TEXT,
+    provenance=st.none() | ANY_PROVENANCE,
+    members=st.tuples() | st.just((Failure("x"),)),
+    passed=st.none() | st.booleans(),
+    spans=st.tuples() | st.just((ErrorSpan(text="x", severity="minor", start=0, end=1, probability=0.5),)),
+)
+CONTEXTS = st.dictionaries(st.sampled_from(["source", "context", "otherCandidate", "system", "else"]), ANY_TEXT)
+ITEMS = st.builds(Item, ANY_TEXT, ANY_TEXT, CONTEXTS, st.sampled_from(["", "th"]), st.sampled_from(["", "d 1"]))
+
+
+@given(
+    item=ITEMS, outcome=ANY_RESULT | st.builds(Failure, ANY_TEXT) | st.builds(Generated, ANY_TEXT), more=st.booleans()
+)
+def test_a_line_of_an_outcome_is_the_json_of_its_row(item, outcome, more):
+    assert item_line(item, outcome, with_texts=more) == row_line(item_row(item, outcome, with_texts=more))
+
+
+@pytest.mark.parametrize("record", [JudgeResult, Provenance])
+def test_a_field_with_a_default_that_is_not_empty_is_always_written(record):
+    """Otherwise msgspec would leave out what `to_json` writes."""
+    given = [field for field in fields(record) if not field.required]
+
+    assert all(field.default in (None, "", ()) for field in given if field.default is not NODEFAULT)
+    assert all(field.default_factory() is not None for field in given if field.default_factory is not NODEFAULT)
 
 
 def test_a_subscore_of_nan_is_written_as_null_and_is_an_error_when_read():

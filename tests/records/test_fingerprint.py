@@ -6,7 +6,7 @@ from polyjudge.cache.protocol import hash_key, request_key
 from polyjudge.judges.pairwise import PairwiseJudge
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.judges.word_verdicts import load_wording
-from polyjudge.providers.scripted import RecordedAnswer, ScriptedProvider
+from polyjudge.providers.scripted import RecordedAnswer, ScriptedProvider, identity_of
 from polyjudge.records.calibration import Figure, JudgeIdentity
 from polyjudge.records.fingerprint import canonical_json, fingerprint
 from polyjudge.records.outcomes import Item
@@ -40,7 +40,7 @@ def test_the_key_of_a_request_does_not_change(changes, key):
 def test_the_fingerprints_of_records_do_not_change():
     known = JudgeIdentity(provider="p", model="m", rubric="r", rubric_fingerprint="f")
     answer = RecordedAnswer("a", contains=("b",), input_tokens=3)
-    records = [Item("a", "b", {"k": "v"}), ModelName("a", "b"), Figure(1.0, None, 2), known, answer]
+    records = [Item("a", "b", {"k": "v"}), ModelName("a", "b"), Figure(1.0, None, 2), known, identity_of(answer)]
 
     assert fingerprint(records, 16) == "f3d1a77110265f38"
     assert canonical_json(Figure(1.0)) == '{"high":null,"low":null,"value":1}'

@@ -49,7 +49,7 @@ def test_priority_languages_come_first_and_the_rest_is_alphabetical(make_report)
     order = ["English", "Yue", "amharic", "arabic", "Bengali", "Thai", "Zulu"]
     assert [verdict.name for verdict in report.verdicts] == order
     assert [each.language.language_name for each in report.details()] == order
-    assert [row["languageName"] for row, _ in report.rows()] == order
+    assert [each.language_name for each in report.languages()] == order
 
 
 def test_both_spellings_of_a_family_are_one_family(make_report):

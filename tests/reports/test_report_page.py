@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polyjudge.checks.catalogue import known_findings
 from polyjudge.languages.table import language_table
 from polyjudge.records.findings import Finding
-from polyjudge.reports.page_items import PageItem, marked, part_row
+from polyjudge.reports.page_items import PageItem, items_of_a_group, left_out_note, marked, part_row
 from polyjudge.reports.translation_figures import causes
 from polyjudge.reports.translation_formats import FORMATS
 from polyjudge.reports.wording import Commands
@@ -207,3 +207,12 @@ def test_filters_select_languages_by_tag_name_or_priority(make_report, tmp_path)
         assert [verdict.language for verdict in made.verdicts] == ["de"]
     with pytest.raises(DataError, match="after filtering"):
         report(tmp_path / "results.json", filters={"language": frozenset(["xx"])})
+
+
+def test_a_page_of_a_million_items_shows_some_of_each_group_and_says_so():
+    assert items_of_a_group(100_000, 70) == 100_000
+    assert items_of_a_group(1_000_000, 70) == 1428
+    assert items_of_a_group(1_000_000, 5_000) == 50
+    assert left_out_note(1428, 14_286) == "The first 1,428 of 14,286, those that fail first. A filter shows others."
+    assert left_out_note(14_286, 14_286) == ""
+    assert left_out_note(100_000, 14) == ""

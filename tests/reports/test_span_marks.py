@@ -12,7 +12,7 @@ from polyjudge.files.json_lines import row_line
 from polyjudge.records.outcomes import Item, JudgeResult, item_row
 from polyjudge.records.spans import ErrorSpan
 from polyjudge.reports.page_items import PageItem, marked, part_row
-from polyjudge.reports.span_marks import bracketed, span_marks, span_notes, spans_of, split_at_marks
+from polyjudge.reports.span_marks import bracketed, marked_line, span_marks, span_notes, spans_of, split_at_marks
 from polyjudge.text.difference import graphemes
 from polyjudge.text.display import harmless
 
@@ -194,3 +194,66 @@ def test_a_thousand_spans_of_a_long_text_are_shown_up_to_a_limit():
 
     assert len(span_marks(spans, text, "output")) == 200
     assert len(span_notes(spans)) == 200
+
+
+def test_of_a_long_text_the_start_and_what_is_around_every_mark_are_shown():
+    text = "".join(f"word{number} " for number in range(1_000))
+    spans = [
+        ErrorSpan(text=word, severity="major", start=text.index(word), end=text.index(word) + len(word))
+        for word in ("word5", "word500", "word999")
+    ]
+
+    line = marked_line(text, spans, "output", 600)
+
+    assert line.startswith("word0 word1")
+    for place, word in enumerate(("word5", "word500", "word999"), start=1):
+        assert f"⟦{place}:{word}:{place}⟧" in line
+    assert line.count(" … ") == 2
+    assert len(line) + 120 > 600
+    assert len(line) < 800
+    assert marked_line(text[:300], spans[:1], "output", 600) == bracketed(text[:300], spans[:1], "output").strip()
+    assert marked_line(text, [], "output", 600) == f"{text[:599].rstrip()}…"
+
+
+def test_a_long_mark_is_shown_by_its_ends_and_many_marks_up_to_a_limit():
+    text = "กา" * 3_000
+    whole = ErrorSpan(text=text, severity="major", start=0, end=len(text))
+    many = [ErrorSpan(text="ก", severity="minor", start=place, end=place + 2) for place in range(0, 6_000, 40)]
+
+    line = marked_line(text, [whole], "output", 600)
+    assert (line.startswith("⟦1:กา"), line.endswith("กา:1⟧"), line.count(" … ")) == (True, True, 1)
+    crowded = marked_line(text, many, "output", 600)
+    assert crowded.endswith("(125 more marks)")
+    assert "⟦25:กา:25⟧" in crowded
+
+
+@given(
+    st.text(alphabet="aé น้า👩\u200d👧\u0301⟦", max_size=400),
+    st.lists(st.tuples(st.integers(0, 400), st.integers(1, 60)), max_size=6),
+)
+def test_every_mark_has_both_brackets_however_short_the_line(text, places):
+    spans = [
+        ErrorSpan(text="", severity="minor", start=start, end=start + length)
+        for start, length in places
+        if start + length <= len(text)
+    ]
+
+    line = marked_line(text, spans, "output", 40)
+
+    for number, _ in enumerate(spans, start=1):
+        assert line.count(f"⟦{number}:") == line.count(f":{number}⟧") == 1
+
+
+def test_a_mark_behind_the_first_600_characters_is_shown_in_text_and_markdown(in_folder, capsys):
+    text = "جملة طويلة. " * 100 + "الحساء البارد"
+    start = text.index("البارد")
+    write_spans(
+        (text, JudgeResult(-5, "r", spans=(ErrorSpan(text="البارد", severity="major", start=start, end=start + 6),)))
+    )
+
+    for form in ("text", "markdown"):
+        shown = report(capsys, form)
+        assert "⟦1:البارد:1⟧" in shown
+        assert " … " in shown
+    assert main(["explain", "run.jsonl", "--items", "items.jsonl", "--item", "0"]) == 0
+    assert "⟦1:البارد:1⟧" in capsys.readouterr().out

@@ -27,11 +27,10 @@ from polyjudge.reports.agreement import agreement_blocks
 from polyjudge.reports.blocks import markdown, plain_text
 from polyjudge.reports.calibration import (
     agreement_table,
-    card_plots,
     effect_blocks,
-    severity_plot,
     unnoticed_kinds,
 )
+from polyjudge.reports.severity_plots import card_plots, severity_plot
 from polyjudge.reports.translation_formats import CARD_FORMATS
 from polyjudge.statistics.resampling import MeanError
 from polyjudge.verdicts.trust import figure_text

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -230,24 +232,54 @@ def test_a_run_works_inside_a_running_loop(folder):
     assert asyncio.run(inside()).status == "finished"
 
 
-def test_items_that_are_changed_during_the_run_are_noticed(folder):
-    path = folder / "items.jsonl"
-    rows = [json.dumps({"id": item.id, "candidate": item.candidate}) for item in ITEMS]
+def _append(path):
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"id": "late", "candidate": "candidate 7"}\n')
+
+
+def _rewrite(path):
+    before = path.stat()
+    path.write_text(path.read_text(encoding="utf-8").replace("candidate 39", "candidate 93"), encoding="utf-8")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _empty(path):
+    path.write_text("", encoding="utf-8")
+
+
+def _write_again(path):
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def _run_in_which(path, change, text="candidate"):
+    """Run over a file that is changed when its first item is judged."""
+    rows = [json.dumps({"id": item.id, "candidate": item.candidate, "source": text}) for item in ITEMS]
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
-    class Appending(Counting):
+    class Changing(Counting):
         def __call__(self, request):
             if not self.calls:
-                with path.open("a", encoding="utf-8") as file:
-                    file.write('{"id": "late", "candidate": "candidate 7"}\n')
+                change(path)
             return super().__call__(request)
 
-    summary = Run(read_items(path), judge(Appending()), output="scores.jsonl").execute()
+    return Run(read_items(path), judge(Changing()), output="scores.jsonl").execute()
+
+
+@pytest.mark.parametrize("change", [_append, _rewrite, _empty])
+@pytest.mark.parametrize("length", [1, 150_000])
+def test_items_that_are_changed_during_the_run_are_noticed(folder, change, length):
+    summary = _run_in_which(folder / "items.jsonl", change, "x" * length)
 
     assert summary.status == "items_changed"
     assert "was changed while it was judged" in str(summary.stopped_by)
     assert not (folder / "scores.jsonl").exists()
     assert list(folder.glob("scores.jsonl.*.partial"))
+
+
+@pytest.mark.parametrize("change", [_write_again, Path.touch, Path.unlink])
+@pytest.mark.parametrize("length", [1, 150_000])
+def test_a_file_that_has_the_same_items_is_not_taken_for_changed(folder, change, length):
+    assert _run_in_which(folder / "items.jsonl", change, "x" * length).status == "finished"
 
 
 def test_a_slow_item_does_not_stall_the_others_and_its_successors_wait_on_disk(folder):

@@ -25,7 +25,7 @@ def test_the_interval_covers_the_truth_with_uneven_labels():
         groups, truth = run(random)
         found = stratified_mean(groups)
         covered += found.figure.low <= truth <= found.figure.high
-        parts = [[x for group in groups.values() for x in getattr(group, name)] for name in GroupSample.__slots__]
+        parts = [[x for group in groups.values() for x in getattr(group, name)] for name in GroupSample.__slots__[:3]]
         plain = corrected_mean(*parts)
         plainly += plain.figure.low <= truth <= plain.figure.high
 

@@ -83,7 +83,7 @@ class Batches:
         need_price(meter.caps, price, name)
         if name not in self._queues:
             client = client or open_batch_client(name, timeout_s=timeout_s)
-            parameters = ParameterFilter(model_facts(name))
+            parameters = ParameterFilter(model_facts(name), name.provider)
             context = BatchContext(name, client, self._journal, cache, meter, price, parameters, self._polling, since)
             jobs = [job for job in self._jobs if self._concerns(job, name, cache)]
             self._queues[name] = BatchQueue(context, jobs, self._known, self._limits)

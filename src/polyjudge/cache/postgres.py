@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import CacheError, CacheWarning, DataError
-from polyjudge.folder_trust import private_path
+from polyjudge.folder_trust import CACHE_FILE, private_path
 from polyjudge.records.requests import Reply
 
 from .address import read_address
@@ -58,7 +58,7 @@ class PostgresCache:
         self.place = address.place
         """The URL without its password."""
         self._database = PostgresDatabase(address, read_only=read_only)
-        self._fallback = FallbackCache(fallback or private_path("cache.sqlite"), address.place)
+        self._fallback = FallbackCache(fallback or private_path(CACHE_FILE), address.place)
         self._outage_timeout_s = outage_timeout_s
         self._is_closed = False
         self._process = os.getpid()

@@ -62,6 +62,8 @@ def request_key(origin: Origin, request: Request) -> str:
 
 
 _VARYING = {"prompt", "repeat", "schema"}
+_LATER = {"top_logprobs"}
+"""Fields that requests did not always have: part of the key only if they are set, so that older keys stay valid."""
 _SHARED = [name for name in Request.__struct_fields__ if name not in _VARYING]
 _shared_values: Callable[[Request], tuple[Hashable, ...]] = attrgetter(*_SHARED)
 
@@ -73,7 +75,8 @@ def _digest_of_shared(origin: Origin, shared: tuple[Hashable, ...], schema: "_Sa
     The canonical form contains no line break, and the repeat number after it contains only digits, so different
     requests are hashed from different texts.
     """
-    request = dict(zip(_SHARED, shared, strict=True))
+    fields = dict(zip(_SHARED, shared, strict=True))
+    request = {name: value for name, value in fields.items() if value is not None or name not in _LATER}
     form = canonical_json({"form": _FORM, "origin": origin, "request": {**request, "schema": schema.value}})
     return sha256(f"{form}\n".encode(errors="surrogatepass"))
 

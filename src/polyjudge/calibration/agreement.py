@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
 
+import numpy as np
+
 from polyjudge.errors import ConfigError
 from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.agreement_intervals import CATEGORY_MEASURES, agreement_figures
 from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
-from polyjudge.statistics.resampling import MeanError, mean_error, resampled_mean
+from polyjudge.statistics.resampling import Floats, MeanError, mean_error, resampled_mean
 
 from .annotators import RaterPair, between_annotators, with_each_annotator
+from .correction import probabilities_of
 from .matching import Combination, Matched, Pair
 from .orders import OrderEffects, order_effects
 
@@ -130,11 +133,11 @@ def measure_agreement(
 
 
 def _means(judged: Sequence[Rating], matched: Matched) -> Mapping[str, MeanError]:
-    clusters = [pair.cluster for pair in matched.pairs]
+    clusters, weights = [pair.cluster for pair in matched.pairs], weights_of(matched.pairs)
     scored = [(rating.value, rating.cluster or rating.id) for rating in judged if rating.value is not None]
     return {
-        "judge": mean_error([pair.judge for pair in matched.pairs], clusters),
-        "labels": mean_error([pair.people for pair in matched.pairs], clusters),
+        "judge": mean_error([pair.judge for pair in matched.pairs], clusters, weights=weights),
+        "labels": mean_error([pair.people for pair in matched.pairs], clusters, weights=weights),
         "judgeOfAllItems": mean_error([value for value, _ in scored], [cluster for _, cluster in scored]),
     }
 
@@ -214,9 +217,10 @@ def _figures(pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: Ag
     if len(pairs) < MIN_ITEMS_PER_LANGUAGE:
         return {}
     judge, people = [pair.judge for pair in pairs], [pair.people for pair in pairs]
-    groups = [f"{pair.language}|{pair.group}" for pair in pairs]
+    groups, weights = [f"{pair.language}|{pair.group}" for pair in pairs], weights_of(pairs)
     measured = partial(
         agreement_figures,
+        weights=weights,
         clusters=[pair.cluster for pair in pairs],
         groups=groups,
         resamples=options.resamples,
@@ -226,18 +230,31 @@ def _figures(pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: Ag
     figures |= dict.fromkeys(_undefined(judge, people, options), Figure())
     if options.pass_from is not None:
         figures |= _verdict_figures(measured, judge, people, options)
-        figures |= _rates_with_interval(figures, people, options.pass_from)
+        figures |= _rates_with_interval(figures, people, options.pass_from, weights)
     if figures["accuracy"].value is not None and without_verdict:
         figures |= _of_every_item(pairs, without_verdict, options)
     count = sum(count * (count - 1) // 2 for count in Counter(groups).values())
     if options.preferences:
         return figures
     figures["pairs"] = Figure(float(count))
-    if count <= _MAX_PAIRS:
+    if count <= _MAX_PAIRS and weights is None:
         calibrated = tie_calibrated_accuracy(judge, people, groups)
         if calibrated is not None:
             figures["tie_calibrated_accuracy"], figures["tie_threshold"] = map(Figure, calibrated)
     return figures
+
+
+def _equal_items(weights: Floats) -> int:
+    return round(float(weights.sum()) ** 2 / float(weights @ weights)) if len(weights) else 0
+
+
+def weights_of(pairs: Sequence[Pair]) -> Floats | None:
+    """Return the weights of items by the inverse of their probability of being labelled; None without any."""
+    chances = probabilities_of(pairs)
+    if chances is None:
+        return None
+    inverse = 1 / np.array(chances)
+    return inverse / inverse.mean()
 
 
 def _undefined(judge: Sequence[float], people: Sequence[float], options: AgreementOptions) -> Sequence[str]:
@@ -260,11 +277,13 @@ def _of_every_item(
     pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: AgreementOptions
 ) -> dict[str, Figure]:
     """Return the accuracy over all labelled items, with a missing verdict as wrong and, of preferences, as a tie."""
-    clusters = [pair.cluster for pair in (*pairs, *without_verdict)]
+    every = [*pairs, *without_verdict]
+    clusters, weights = [pair.cluster for pair in every], weights_of(every)
     right = [_is_right(pair, options.pass_from) for pair in pairs]
 
     def share(missing: Iterable[float]) -> Figure:
-        return resampled_mean([*right, *missing], clusters, resamples=options.resamples, seed=options.seed)
+        values = [*right, *missing]
+        return resampled_mean(values, clusters, resamples=options.resamples, seed=options.seed, weights=weights)
 
     figures = {EVERY_ITEM: share(0.0 for _ in without_verdict)}
     if options.preferences:
@@ -297,12 +316,17 @@ def _verdict_figures(
 
 
 def _rates_with_interval(
-    figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float]
+    figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float], weights: Floats | None
 ) -> dict[str, Figure]:
-    """Return rates of exactly 0 or 1 with Wilson's interval: the bootstrap would give an interval of no width."""
-    passed = sum(value >= pass_from[1] for value in people)
-    counts = dict.fromkeys(("accuracy", "base_rate", "judge_rate"), len(people))
-    counts |= {"true_positive_rate": passed, "true_negative_rate": len(people) - passed}
+    """Return rates of exactly 0 or 1 with Wilson's interval: the bootstrap would give an interval of no width.
+
+    Of items with weights it is that of the number of equal items that say as much.
+    """
+    own = np.ones(len(people)) if weights is None else weights
+    passes = np.array(people) >= pass_from[1]
+    every, passed, failed = (_equal_items(own[chosen]) for chosen in (slice(None), passes, ~passes))
+    counts = dict.fromkeys(("accuracy", "base_rate", "judge_rate"), every)
+    counts |= {"true_positive_rate": passed, "true_negative_rate": failed}
     widened: dict[str, Figure] = {}
     for name, count in counts.items():
         value = figures[name].value

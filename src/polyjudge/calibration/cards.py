@@ -15,6 +15,7 @@ from polyjudge.records.calibration import (
     LanguageTrust,
     MonotonicityResult,
     PlantedResult,
+    Replacement,
     TrustCard,
 )
 from polyjudge.store.trust_cards import expiry
@@ -124,6 +125,24 @@ def with_span_agreement(
     )
 
 
+def with_replacement(card: TrustCard, by_language: Mapping[str, Replacement], about: Mapping[str, Any]) -> TrustCard:
+    """Add whether the judge could replace a person, if at least as many items were compared; the empty tag is all."""
+    languages = dict(card.languages)
+    for tag, found in by_language.items():
+        known = languages.get(tag, LanguageTrust())
+        if tag and tag != NO_LANGUAGE and (known.replacement is None or found.items >= known.replacement.items):
+            languages[tag] = replace(known, replacement=found)
+    overall = by_language.get("", card.replacement)
+    if card.replacement is not None and (overall is None or overall.items < card.replacement.items):
+        overall = card.replacement
+    return replace(
+        card,
+        languages=dict(sorted(languages.items())),
+        replacement=overall,
+        runs=(*card.runs, about)[-_MAX_RUNS:],
+    )
+
+
 def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
     """Merge two measurements of a language: the verdict is that of the one with more comparisons.
 
@@ -143,6 +162,9 @@ def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
         labels=old.labels,
         spans=old.spans,
         span_texts=old.span_texts,
+        replacement=old.replacement,
+        verdicts=old.verdicts,
+        ordering=old.ordering,
     )
 
 

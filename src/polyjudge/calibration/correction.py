@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from polyjudge.errors import DataError
 from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.estimates import Corrected, corrected_mean, rogan_gladen, separate_mean
@@ -12,6 +13,8 @@ from polyjudge.statistics.resampling import MeanError
 
 from .matching import Pair
 
+ENOUGH_LABELS = 20
+"""With so many labels a language borrows nothing from the others, whose judge may err in another way."""
 _USUAL_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
 
 
@@ -21,35 +24,71 @@ class Correction:
 
     overall: Corrected
     by_language: Mapping[str, Corrected]
-    separate: MeanError
-    """The estimate over all items with weight 1, from the labelled and the other items apart."""
+    separate: MeanError | None
+    """The estimate over all items with weight 1, from the labelled and the other items apart; None for labels with
+    probabilities."""
 
 
-def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[float, float] | None) -> Correction:
+def correct(
+    judged: Iterable[Rating],
+    pairs: Sequence[Pair],
+    pass_from: tuple[float, float] | None,
+    *,
+    only_these: bool = False,
+) -> Correction:
     """Estimate the mean score of people, or the share that they would pass, from labels of a random sample.
 
     If each language has at least two labels, it counts by its number of items, not of labels.
-    Languages with few labels borrow the judge's error from the others.
+    Languages with fewer than 20 labels borrow the judge's error from the others. Labels that say the probability that
+    their item had of being labelled are weighted by its inverse. With `only_these` intervals are of the mean over the
+    judged items, not over all items of which these are a random sample.
     """
     judged = list(judged)
     scores = [(rating.language, _passed(rating.value, pass_from, 0)) for rating in judged if rating.value is not None]
     known = [(pair.language, _passed(pair.judge, pass_from, 0), _passed(pair.people, pass_from, 1)) for pair in pairs]
+    chances = probabilities_of(pairs)
     judged_scores, judge_scores, people_scores = (
         [score for _, score in scores],
         [judge for _, judge, _ in known],
         [people for _, _, people in known],
     )
     bounds = usual_scale([*judged_scores, *people_scores])
-    overall = corrected_mean(judged_scores, judge_scores, people_scores, bounds=bounds)
+    overall = corrected_mean(
+        judged_scores, judge_scores, people_scores, bounds=bounds, probabilities=chances, only_these=only_these
+    )
     labelled = {pair.id for pair in pairs}
     others = [each for each in judged if each.value is not None and each.id not in labelled]
-    separate = separate_mean([_passed(each.value, pass_from, 0) for each in others], judge_scores, people_scores)
+    unlabelled = [_passed(each.value, pass_from, 0) for each in others]
+    # With unequal probabilities the items without a label are no random sample either.
+    separate = separate_mean(unlabelled, judge_scores, people_scores) if chances is None else None
     languages = sorted({language for language, _ in scores})
     if len(languages) < 2:
         return Correction(overall, {}, separate)
-    samples = _samples(languages, scores, known)
-    by_language = corrected_by_group(samples, bounds=bounds)
-    return Correction(stratified_mean(samples, bounds=bounds) or overall, by_language, separate)
+    samples = _samples(languages, scores, known, chances)
+    stratified = stratified_mean(samples, bounds=bounds, only_these=only_these)
+    return Correction(stratified or overall, _by_language(samples, bounds, only_these=only_these), separate)
+
+
+def _by_language(
+    samples: Mapping[str, GroupSample], bounds: tuple[float, float] | None, *, only_these: bool
+) -> dict[str, Corrected]:
+    """Return the estimate of each language, of which those with few labels borrow from the others."""
+    found = corrected_by_group(samples, bounds=bounds)
+    for tag, own in samples.items():
+        if len(own.labelled_people) >= ENOUGH_LABELS:
+            labels, given = (own.labelled_judge, own.labelled_people), own.probabilities
+            found[tag] = corrected_mean(own.judged, *labels, bounds=bounds, probabilities=given, only_these=only_these)
+    return found
+
+
+def probabilities_of(pairs: Sequence[Pair]) -> list[float] | None:
+    """Return the probability that each item had of being labelled; None if the labels do not say any."""
+    found = [pair.probability for pair in pairs if pair.probability is not None]
+    if found and len(found) < len(pairs):
+        without = next(pair.id for pair in pairs if pair.probability is None)
+        message = f"the label of {without!r} has no 'inclusionProbability', but others have one; give it for all labels"
+        raise DataError(message)
+    return found or None
 
 
 def usual_scale(scores: Sequence[float]) -> tuple[float, float] | None:
@@ -88,18 +127,22 @@ def _passed(value: float | None, pass_from: tuple[float, float] | None, side: in
 
 
 def _samples(
-    languages: Sequence[str], scores: Sequence[tuple[str, float]], known: Sequence[tuple[str, float, float]]
+    languages: Sequence[str],
+    scores: Sequence[tuple[str, float]],
+    known: Sequence[tuple[str, float, float]],
+    chances: Sequence[float] | None,
 ) -> dict[str, GroupSample]:
-    judged, labelled = defaultdict[str, list[float]](list), defaultdict[str, list[tuple[float, float]]](list)
+    judged, places = defaultdict[str, list[float]](list), defaultdict[str, list[int]](list)
     for language, score in scores:
         judged[language].append(score)
-    for language, judge, people in known:
-        labelled[language].append((judge, people))
+    for place, (language, _, _) in enumerate(known):
+        places[language].append(place)
     return {
         language: GroupSample(
             judged[language],
-            [judge for judge, _ in labelled[language]],
-            [people for _, people in labelled[language]],
+            [known[place][1] for place in places[language]],
+            [known[place][2] for place in places[language]],
+            None if chances is None else [chances[place] for place in places[language]],
         )
         for language in languages
     }

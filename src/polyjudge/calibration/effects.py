@@ -98,7 +98,7 @@ def effects_of(
         "position": _position,
         "language": _language,
     }
-    return {name: _without_few(measure(answers)) for name, measure in measures.items() if name in asked}
+    return {name: without_few(measure(answers)) for name, measure in measures.items() if name in asked}
 
 
 def own_family(own: Sequence[float], others: Sequence[float], family: str) -> Effect:
@@ -123,7 +123,7 @@ def own_family(own: Sequence[float], others: Sequence[float], family: str) -> Ef
     return replace(effect, size=size, sentence=f"Relative to people's scores {words}.")
 
 
-def _without_few(effect: Effect) -> Effect:
+def without_few(effect: Effect) -> Effect:
     """Remove the figure of an effect with too few comparisons, and say so."""
     if effect.count >= _MIN_COMPARISONS:
         return effect
@@ -148,6 +148,7 @@ def _effect(name: str, found: Sequence[Found], *, unit: str = SHARE) -> Effect:
 
 
 def _direction(size: Figure, up: str, down: str, none: str) -> str:
+    """Return in words whether a score rises, falls or stays, with its size."""
     if size.value is None or size.low is None or size.high is None:
         return "there is not enough data"
     if size.low > 0 and size.value >= NOTICEABLE:
@@ -237,17 +238,18 @@ def _picks(answers: _Answers, effect: str, wanted: Mapping[str, str]) -> list[Fo
 def _position(answers: _Answers) -> Effect:
     effect = _effect("position", _picks(answers, "position", {"forward": "A", "backward": "A"}), unit=PICKS)
     return replace(
-        effect, sentence=_choice_sentence(effect.size, "the text shown first", "the text shown second", "the order")
+        effect, sentence=choice_sentence(effect.size, "the text shown first", "the text shown second", "the order")
     )
 
 
 def _length_in_pairs(answers: _Answers) -> Effect:
     picks = _picks(answers, "length_in_pairs", {"forward": "B", "backward": "A"})
     effect = _effect("length_in_pairs", picks, unit=PICKS)
-    return replace(effect, sentence=_choice_sentence(effect.size, "the longer text", "the shorter text", "length"))
+    return replace(effect, sentence=choice_sentence(effect.size, "the longer text", "the shorter text", "length"))
 
 
-def _choice_sentence(size: Figure, one: str, other: str, what: str) -> str:
+def choice_sentence(size: Figure, one: str, other: str, what: str) -> str:
+    """Return in words which of two texts is picked more often."""
     if size.value is None or size.low is None or size.high is None:
         return "Not enough data."
     if size.low > 0.5 + _NEGLIGIBLE:

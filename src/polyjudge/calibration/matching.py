@@ -32,6 +32,8 @@ class Pair:
     cluster: str = ""
     system: str = ""
     part: str = ""
+    probability: float | None = None
+    """The probability that the item had of being labelled, if it was not the same for all items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,11 @@ def usual_combination(labels: Iterable[Rating]) -> Combination:
 
 def match(judged: Iterable[Rating], labelled: Iterable[Rating], how: Combination = "mean") -> Matched:
     """Pair the ratings of the same items; raise DataError for two scores, or two labels by one person, of an item."""
-    by_id = _by_id(judged)
+    scores = by_id(judged)
     labels = _labels(labelled)
     pairs, without_verdict, unknown, tied = list[Pair](), list[Pair](), list[str](), 0
     for item_id, given in labels.items():
-        found = by_id.get(item_id)
+        found = scores.get(item_id)
         if found is None:
             unknown.append(item_id)
             continue
@@ -100,7 +102,7 @@ def match(judged: Iterable[Rating], labelled: Iterable[Rating], how: Combination
     return Matched(
         pairs=tuple(pairs),
         without_verdict=tuple(without_verdict),
-        not_labelled=sum(rating.value is not None and rating.id not in labels for rating in by_id.values()),
+        not_labelled=sum(rating.value is not None and rating.id not in labels for rating in scores.values()),
         unknown=tuple(unknown),
         names=names,
         people_alpha=krippendorff_alpha([[rating.value for rating in given] for given in labels.values()], level)
@@ -109,17 +111,18 @@ def match(judged: Iterable[Rating], labelled: Iterable[Rating], how: Combination
         alpha_level=level,
         without_majority=tied,
         labels=labels,
-        first_judged=next(iter(by_id), ""),
+        first_judged=next(iter(scores), ""),
     )
 
 
-def _by_id(ratings: Iterable[Rating]) -> dict[str, Rating]:
-    by_id: dict[str, Rating] = {}
+def by_id(ratings: Iterable[Rating]) -> dict[str, Rating]:
+    """Return ratings by item; raise DataError for two of the same item."""
+    found: dict[str, Rating] = {}
     for rating in ratings:
-        if rating.id in by_id:
-            raise DataError(f"two scores of the id {rating.id!r}{_what_differs(by_id[rating.id], rating)}")
-        by_id[rating.id] = rating
-    return by_id
+        if rating.id in found:
+            raise DataError(f"two scores of the id {rating.id!r}{_what_differs(found[rating.id], rating)}")
+        found[rating.id] = rating
+    return found
 
 
 def _what_differs(one: Rating, other: Rating) -> str:
@@ -167,6 +170,7 @@ def _pair(judged: Rating, label: Rating, people: float, annotator: str = "") -> 
         cluster=judged.cluster or label.cluster or judged.id,
         system=judged.system or label.system,
         part=judged.part or label.part,
+        probability=label.probability,
     )
 
 

@@ -14,9 +14,9 @@ from polyjudge.statistics.resampling import resampled_mean
 from polyjudge.statistics.span_agreement import covered, share_figure
 from polyjudge.text.pieces import Piece, pieces
 from polyjudge.text.quotes import locate, whole_graphemes
+from polyjudge.verdicts.span_consensus import as_marks
 
 from .perturbations import CONTROL_TYPES
-from .span_consensus import as_marks
 from .trials import CLEAN, Trial, TrialPlan
 
 _MOST_COMPARED = 5_000

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
-from polyjudge.judges.base import ProviderSource, bound, close_judge
+from polyjudge.judges.asking import ProviderSource
+from polyjudge.judges.base import bound, close_judge
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.pairwise import PairwiseJudge
 from polyjudge.languages.table import LanguageTable
@@ -201,6 +202,12 @@ def parallel(texts: Iterable[ReferenceText]) -> dict[str, list[ReferenceText]]:
         if text.source:
             groups[text.source].append(text)
     return {source: group for source, group in groups.items() if len({text.language for text in group}) > 1}
+
+
+def offline_probe_judge(setup: "tuple[Sequence[Probe], Rubric, CheckPolicy | None]") -> "ProbeJudge":
+    """Return the judge of probes without a model, as other processes make it."""
+    probes, rubric, policy = setup
+    return ProbeJudge(probes, rubric, (), checks=policy)
 
 
 class ProbeJudge:

@@ -7,12 +7,12 @@ from functools import partial
 
 from msgspec import Struct
 
-from polyjudge.formats.span_rows import SpanAnnotation
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.span_agreement import covered, share_figure, span_counts, span_figures
+from polyjudge.statistics.span_matching import SpanAnnotation
+from polyjudge.verdicts.span_pieces import AnnotatedText
 
 from .agreement import NO_LANGUAGE
-from .span_pieces import AnnotatedText
 
 _MOST_CATEGORIES = 30
 

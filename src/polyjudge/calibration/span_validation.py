@@ -8,12 +8,13 @@ from msgspec import Struct
 
 from polyjudge.errors import ConfigError
 from polyjudge.records.calibration import Figure
-from polyjudge.statistics.logistic import Aim
+from polyjudge.records.spans import Aim
 from polyjudge.statistics.span_agreement import SpanCounts, difference_figure, span_counts, span_figures
 from polyjudge.statistics.span_matching import Mark
+from polyjudge.verdicts.span_consensus import as_marks, consensus_spans, voted_spans
+from polyjudge.verdicts.span_pieces import AnnotatedText
 
-from .span_consensus import as_marks, consensus_spans, learn_consensus, voted_spans
-from .span_pieces import AnnotatedText
+from .span_learning import learn_consensus
 
 _DECIDES = "char_f1_any_severity"
 Part = Callable[[AnnotatedText], Hashable]

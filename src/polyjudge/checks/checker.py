@@ -1,19 +1,22 @@
 """Run all checks on a text, as `check`, the judge `offline`, `translation check` and reports do."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.findings import CheckedText, Finding, LanguageCheck, ScriptCheck, TextCheck
-from polyjudge.records.translation import Language, LanguageResult
+from polyjudge.records.translation import Language, LanguageResult, PromptResult
 
 from .completeness import corroborated, cut_off, length, missing_sentences
 from .degeneration import copied, kept_words, looping, repeated_phrases
-from .language import language_identifier
+from .language import Identified, language_identifier
+from .language_together import identified_together
 from .leaks import added_lines, leaked, remarks_in_english
 from .plugin_checks import PluginCheck, plugin_checks
 from .policy import CheckPolicy
@@ -25,6 +28,18 @@ from .script import check_script, is_accepted, is_blank
 _UNLIKELY_WORD = 0.25
 """Likelihood of a word in the language asked for, against that of the source, below which it was left."""
 _WORDS_NAMED = 3
+
+
+class CheckedAlone(NamedTuple):
+    """What can be said of one of several texts before the others are known."""
+
+    identity: LanguageCheck
+    plain: str
+    """The words by which the language is identified."""
+    script: ScriptCheck
+    problems: tuple[Finding, ...]
+    """What is wrong whatever the language is."""
+    of_plugins: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +60,33 @@ class TextChecker:
 
     def check_text(self, checked: CheckedText, more: Sequence[Finding] = ()) -> TextCheck:
         """Return what can be said of a text, with findings from elsewhere, to which the policy applies as well."""
-        script = check_script(checked.text, checked.language, checked.source)
-        identity = language_identifier(self.table).check(checked.text, checked.language, checked.source)
-        return self._completed(checked, script, identity, more=more)
+        alone = self.check_alone(checked)
+        return self._completed(checked, alone, alone.identity, more=more)
 
-    def _completed(
-        self,
-        checked: CheckedText,
-        script: ScriptCheck,
-        identity: LanguageCheck,
-        pooled: int = 0,
-        *,
-        more: Sequence[Finding] = (),
-    ) -> TextCheck:
-        """Return the check of a text whose script and language are known."""
+    def check_alone(self, checked: CheckedText) -> CheckedAlone:
+        """Return what can be said of a text whose language may have to be identified together with others."""
         text, language, source = checked.text, checked.language, checked.source
+        script = check_script(text, language, source)
+        found: Identified = language_identifier(self.table).identified(text, language, source)
         problems = list(script.problems)
         if not is_blank(text):
             problems += [*leaked(text, source, checked.prompt), *looping(text, source)]
             if source.strip():
                 compared = list(corroborated(list(self._compared(text, language, source, script))))
                 problems += [each for each in compared if not _is_found(each, problems)]
+        return CheckedAlone(*found, script, tuple(problems), tuple(self._of_plugins(checked)))
+
+    def _completed(
+        self,
+        checked: CheckedText,
+        alone: CheckedAlone,
+        identity: LanguageCheck,
+        pooled: int = 0,
+        *,
+        more: Sequence[Finding] = (),
+    ) -> TextCheck:
+        """Return the check of a text whose language is known, alone or together with `pooled` texts."""
+        language, script, problems = checked.language, alone.script, list(alone.problems)
         if any(problem.kind == "source_copied" and problem.severity == "warn" for problem in problems):
             identity = replace(identity, state="unsure")  # a name is of any language
         script_fails = script.state == "fail" and self.policy.wants("wrong_script", "script")
@@ -79,7 +100,7 @@ class TextChecker:
                 f"Not clearly {language.name}: {identity.strange_share:.0%} of its parts look like another language."
             )
             problems.append(Finding("unclear_language", "fail", message))
-        problems += [*self._of_plugins(checked), *more]
+        problems += [*alone.of_plugins, *more]
         found = TextCheck(script=script, language=identity, problems=tuple(problems))
         return self.policy.applied(found, checked)
 
@@ -111,31 +132,30 @@ class TextChecker:
         known = self.table.find(language.language_code, language.language_name)
         if known is None:
             return [None] * len(language.prompts)
-        outputs = [
-            CheckedText(
-                text=each.generated_output,
-                language=known,
-                source=each.source_text,
-                prompt=each.prompt,
-                reference=each.reference,
-            )
-            for each in language.prompts
-        ]
-        return list(self.check_together(outputs))
+        return [*self.check_together([checked_output(each, known) for each in language.prompts])]
 
     def check_together(self, texts: Sequence[CheckedText]) -> list[TextCheck]:
         """Return the check of each of several texts in one language; short ones are identified together."""
         if not texts:
             return []
-        language = texts[0].language
-        identifier = language_identifier(self.table)
-        sources = [each.source for each in texts]
-        identities = identifier.check_together([each.text for each in texts], language, sources)
-        alike = Counter(map(id, identities))
-        return [
-            self._completed(each, check_script(each.text, language, each.source), identity, alike[id(identity)])
-            for each, identity in zip(texts, identities, strict=True)
-        ]
+        return list(self.completed(texts, [self.check_alone(each) for each in texts], texts[0].language))
+
+    def completed(
+        self, texts: Iterable[CheckedText], alone: Sequence[CheckedAlone], language: Language
+    ) -> Iterator[TextCheck]:
+        """Yield the check of each of several texts in one language that were checked alone; they are read in order."""
+        pools = list[tuple[LanguageCheck, int]]()
+        pool_of = array("l", bytes(array("l").itemsize * len(alone)))  # the number of each text's pool, from 1
+        for places, identity in identified_together(alone, partial(self._check_words, language=language)):
+            pools.append((identity, len(places)))
+            for place in places:
+                pool_of[place] = len(pools)
+        for number, checked, each in zip(pool_of, texts, alone, strict=True):
+            identity, count = pools[number - 1] if number else (each.identity, 0)
+            yield self._completed(checked, each, identity, count)
+
+    def _check_words(self, plain: str, language: Language) -> LanguageCheck:
+        return language_identifier(self.table).check_words(plain, language)
 
     def check_language(self, text: str, language: Language) -> LanguageCheck:
         """Say whether a text is in a language, by its words alone."""
@@ -169,6 +189,17 @@ class TextChecker:
     def _is_in(self, source: str, language: Language) -> bool:
         """Say whether the source is in the language asked for already, so that it may well stand as it is."""
         return language_identifier(self.table).guess(source) == (language.detector or language.tag)
+
+
+def checked_output(output: PromptResult, language: Language) -> CheckedText:
+    """Return an output of a translator as the checks take it."""
+    return CheckedText(
+        text=output.generated_output,
+        language=language,
+        source=output.source_text,
+        prompt=output.prompt,
+        reference=output.reference,
+    )
 
 
 def _is_found(finding: Finding, others: Sequence[Finding]) -> bool:

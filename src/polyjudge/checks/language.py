@@ -49,19 +49,14 @@ _FEWEST_LETTERS = 6
 _FEW_WORDS = 6
 """In a text of no more words, those that its source has too are not counted at all."""
 _GUESSES_KEPT = 10_000
-_LONGEST = 4_000
+LONGEST = 4_000
 """Letters looked at; more do not make the answer more certain."""
-_POOLED = 20
-"""Texts that are identified together where they are too short by themselves."""
-_FEWEST_POOLED = 3
-"""Texts that must be of another language together to be called wrong."""
 _SHORTEST_WORD = 4
 """Shorter words stand between names as well: mod, of, de."""
 _ACCELERATOR = re.compile(r"[_&](?=[^\W\d_])")
 """What marks the letter of a shortcut in the labels of programs, also within a word."""
 _SHORTEST_OWN = 3
 _ALPHABETS_END = "\u0600"
-_LATIN_END = "\u0250"
 _LABELS_OF_CLD2: dict[str, str] = {"iw": "he", "jw": "jv", "zh-Hant": "zh", "nn": "no", "fil": "tl", "sr-ME": "sr"}
 """Labels of pycld2 that differ from those of py3langid."""
 _UNSURE = LanguageCheck(state="unsure")
@@ -82,6 +77,14 @@ class _Guess(NamedTuple):
         return sum(share for name, share in self.shares if name == label)
 
 
+class Identified(NamedTuple):
+    """What can be said of the language of one of several texts by itself."""
+
+    identity: LanguageCheck
+    plain: str
+    """The words by which it is identified."""
+
+
 class LanguageIdentifier:
     """Distinguishes the languages of one table."""
 
@@ -99,31 +102,12 @@ class LanguageIdentifier:
 
     def check(self, text: str, language: Language, source: str = "") -> LanguageCheck:
         """Say whether a text is in a language; words that its source has too count only where there are no others."""
-        return self._check(_letters(text, source), language)
+        return self.check_words(_letters(text, source), language)
 
-    def check_together(
-        self, texts: Sequence[str], language: Language, sources: Sequence[str] = ()
-    ) -> list[LanguageCheck]:
-        """Check texts that belong together: those that are unsure alone are identified twenty at a time."""
-        sources = sources or [""] * len(texts)
-        plain = [_letters(*pair) for pair in zip(texts, sources, strict=True)]
-        found = [self._check(each, language) for each in plain]
-        is_mostly_right = 2 * sum(each.state == "right" for each in found) >= len(plain)
-        pooled = {"unsure"} if is_mostly_right else {"unsure", "wrong"}
-        unsure = [
-            place
-            for place, each in enumerate(found)
-            if each.state in pooled and plain[place] and not each.strange_share
-        ]
-        for is_latin in (True, False):  # what is in another script has another language
-            for pool in _pools([place for place in unsure if (plain[place] < _LATIN_END) is is_latin]):
-                together = self._check(" ".join(plain[place] for place in pool)[:_LONGEST], language)
-                if together.state == "unsure" and is_mostly_right:
-                    together = self._check(" ".join(plain)[:_LONGEST], language)
-                if together.state == "right" or (together.state == "wrong" and len(pool) >= _FEWEST_POOLED):
-                    places = {place for place in pool if found[place].state == "unsure"}
-                    found = [together if place in places else each for place, each in enumerate(found)]
-        return found
+    def identified(self, text: str, language: Language, source: str = "") -> Identified:
+        """Say whether a text is in a language, with its words, so that it can be identified together with others."""
+        plain = _letters(text, source)
+        return Identified(self.check_words(plain, language), plain)
 
     def guess(self, text: str) -> str:
         """Return the label of the language that a text most looks like; the same sources come for many languages."""
@@ -138,7 +122,8 @@ class LanguageIdentifier:
             self._guessed[text] = found.label
         return self._guessed[text]
 
-    def _check(self, plain: str, language: Language) -> LanguageCheck:
+    def check_words(self, plain: str, language: Language) -> LanguageCheck:
+        """Say whether the words of a text are in a language."""
         size, wanted = _size(plain), _label(language)
         if (size < _FEWEST_LETTERS and not _is_han(plain)) or wanted not in self._known or _are_initials(plain):
             return _UNSURE
@@ -269,22 +254,13 @@ def _label(language: Language) -> str:
     return language.detector or language.tag
 
 
-def _pools(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield the places twenty at a time; the last pool may have up to twice as many."""
-    start = 0
-    while start < len(places):
-        end = start + _POOLED if len(places) - start >= 2 * _POOLED else len(places)
-        yield places[start:end]
-        start = end
-
-
 def _letters(text: str, source: str = "") -> str:
     """Return the words alone, without those of the source: addresses, mentions and numbers are of no language."""
     if "_" in text or "&" in text:
         text = _ACCELERATOR.sub("", text)
-    found = word_texts(running_text(text[:_LONGEST]))
+    found = word_texts(running_text(text[:LONGEST]))
     if source and found:
-        known = vocabulary(running_text(source[:_LONGEST]))
+        known = vocabulary(running_text(source[:LONGEST]))
         own = tuple(word for word in found if word.casefold() not in known)
         if own and (sum(map(len, own)) >= _FEWEST_LETTERS or len(found) <= _FEW_WORDS):
             found = own

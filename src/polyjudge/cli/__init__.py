@@ -6,7 +6,6 @@ import io
 import os
 import re
 import sys
-import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import import_module
@@ -23,8 +22,6 @@ from polyjudge.errors import (
     UnsharedRepliesError,
     suggestion,
 )
-
-from .output import import_command, silence_stdout
 
 COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is used
@@ -77,9 +74,12 @@ ACTIONS = {
         "perturb": "measure whether a judge notices perturbed texts",
         "agreement": "measure how far a judge agrees with people, or with another judge",
         "consensus": "combine the error spans of several judges, by weights learnt from people",
+        "replace": "test whether a judge could take the place of a person",
         "bias": "measure how order, length, format, language and pleas move a judge",
+        "cascade": "learn when a cheap judge may answer, with a guaranteed agreement with people",
         "correct": "estimate people's scores from many judged items and few labels",
         "card": "show a judge's trust card",
+        "watch": "ask again what a judge has answered, and say whether it has changed",
     },
 }
 _GARBAGE_THRESHOLD = 50_000
@@ -97,8 +97,10 @@ _WITHOUT_PROGRESS = {
     "compare",
     "rank",
     "calibrate agreement",
+    "calibrate cascade",
     "calibrate consensus",
     "calibrate correct",
+    "calibrate replace",
     *(f"cache {action}" for action in ("stats", "prune", "export", "import", "verify")),
 }
 """Commands that may run for long without a count to show."""
@@ -121,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("polyjudge: interrupted. Progress saved.", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
-        silence_stdout()
+        _module("output").silence_stdout()
         return 0
     except OSError as error:
         if os.environ.get("VERBOSE") == "1":
@@ -129,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is not None:
             print(f"polyjudge: {str(error.filename)[:200]!r} cannot be used: {error.strerror}", file=sys.stderr)
             return 2
-        silence_stdout()
+        _module("output").silence_stdout()
         print(f"polyjudge: the output cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     return code
@@ -312,7 +314,7 @@ _FLAGS = {"max_cost_usd": "max-cost", "timeout_s": "timeout", "deadline_s": "dea
 def _report(error: PolyjudgeError, *, remedy: str = "") -> int:
     """Print an error with the option that would help; return the exit code."""
     if os.environ.get("VERBOSE") == "1":
-        traceback.print_exception(error)
+        import_module("traceback").print_exception(error)
         return error.exit_code
     text, name = str(error), _FLAGS.get(error.option, error.option.replace("_", "-"))
     if name:
@@ -342,7 +344,9 @@ def _column_hint(error: Exception) -> str:
 
 def _import_hint(error: Exception | None) -> str:
     """Return how to import the paid replies of a local cache, if there are any."""
-    return f"Run: {import_command(error.fallback, error.cache)}" if isinstance(error, UnsharedRepliesError) else ""
+    if not isinstance(error, UnsharedRepliesError):
+        return ""
+    return f"Run: {_module('output').import_command(error.fallback, error.cache)}"
 
 
 def _show_warning(

@@ -15,15 +15,13 @@ from polyjudge.clock import timestamp
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.kinds import FileKind
-from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
+from polyjudge.folder_trust import CACHE_FILE, DEFAULT_CACHE, private_path
 from polyjudge.text.display import harmless
 
 from .environment import load_environment
 from .options import add_force_option
 from .output import print_table, warn_of_skipped
 
-_CACHE_FILE = "cache.sqlite"
-_DEFAULT_CACHE = str(PRIVATE_FOLDER / _CACHE_FILE)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -32,8 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
     for name, run_action, add_options, summary in _ACTIONS:
         action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        place = f"cache to use; default: {_DEFAULT_CACHE}"
-        action.add_argument("--cache", default=_DEFAULT_CACHE, metavar="PATH|URL", help=place)
+        place = f"cache to use; default: {DEFAULT_CACHE}"
+        action.add_argument("--cache", default=DEFAULT_CACHE, metavar="PATH|URL", help=place)
         action.set_defaults(run_action=run_action)
         add_options(action)
 
@@ -41,8 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
     load_environment()
-    if arguments.cache == _DEFAULT_CACHE:
-        arguments.cache = str(private_path(_CACHE_FILE))
+    if arguments.cache == DEFAULT_CACHE:
+        arguments.cache = str(private_path(CACHE_FILE))
     return arguments.run_action(arguments)
 
 

@@ -50,8 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     several = "what counts for an item with several annotators; default: the majority of categories, the mean of scores"
     add("--annotators", choices=["majority", "mean", "each"], help=several)
     scale = "scale of the {}, such as {}, to map the labels onto the judge's scale"
-    add("--score-scale", type=_span, metavar="LOW..HIGH", help=scale.format("judge", "1..5"))
-    add("--label-scale", type=_span, metavar="LOW..HIGH", help=scale.format("labels", "0..100"))
+    add("--score-scale", type=scale_span, metavar="LOW..HIGH", help=scale.format("judge", "1..5"))
+    add("--label-scale", type=scale_span, metavar="LOW..HIGH", help=scale.format("labels", "0..100"))
     spans = "compare error spans, not scores; default where rows have spans and no scores"
     add("--spans", action="store_true", help=spans)
     people = "annotators in RESULTS whose spans are those of people; default: names such as human/1"
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         words=are_words(sides.others),
         preferences=are_preferences(sides.others),
     )
-    result = measure_agreement(judged, matched, how, wanted, _scales(options))
+    result = measure_agreement(judged, matched, how, wanted, scales_of_options(options))
     _warn(result, sides)
     blocks = agreement_blocks(result, language_table(), people=not options.against)
     write_figures(options, agreement_json(result), blocks)
@@ -111,14 +111,14 @@ def _check_columns(options: argparse.Namespace, matched: Matched) -> None:
             raise no_column(name, column, options.results, table_options_of(options))
 
 
-def _scales(options: argparse.Namespace) -> tuple[Span, Span] | None:
+def scales_of_options(options: argparse.Namespace) -> tuple[Span, Span] | None:
     """Return the scales of the judge and of the labels, or None if they are not given."""
     if bool(options.score_scale) != bool(options.label_scale):
         raise ConfigError("Give both --score-scale and --label-scale, or neither.")
     return (options.score_scale, options.label_scale) if options.score_scale else None
 
 
-def _span(text: str) -> Span:
+def scale_span(text: str) -> Span:
     """Return the ends of a scale such as 1..5."""
     found = _SPAN.fullmatch(text.strip())
     try:

@@ -11,12 +11,13 @@ from polyjudge.calibration.cards import family_of, with_effects
 from polyjudge.calibration.effects import effects_of, own_family
 from polyjudge.calibration.matching import match
 from polyjudge.calibration.measurement import text_context
-from polyjudge.calibration.probes import EFFECTS, Probe, ProbeJudge, ProbeOptions, plan_probes
+from polyjudge.calibration.probes import EFFECTS, Probe, ProbeJudge, ProbeOptions, offline_probe_judge, plan_probes
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, label_column, read_ratings
+from polyjudge.judges.ahead import AheadJudge
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import Effect, JudgeIdentity
@@ -38,7 +39,7 @@ from .calibrating import (
     refuse_many_calls,
     write_figures,
 )
-from .check_options import checks_of_judge
+from .check_options import checks_of_judge, jobs_of
 from .environment import load_environment
 from .options import at_least, check_output, judge_names
 from .tables import table_options_of
@@ -79,7 +80,11 @@ def run(options: argparse.Namespace) -> int:
     print(f"polyjudge: {questions(len(probes), len(judges))}", file=sys.stderr)
     refuse_many_calls(options, len(probes) * len(judges))
     questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias", checks)
-    answers = questioning.run(ProbeJudge(probes, rubric, judges, checks=checks))
+    answers = questioning.run(
+        ProbeJudge(probes, rubric, judges, checks=checks)
+        if judges
+        else AheadJudge(offline_probe_judge, (probes, rubric, checks), questioning.items, jobs=jobs_of(options))
+    )
     if isinstance(answers, int):
         return answers
     judge = replace(judge, model_answered=answers.model_answered if compares else "")

@@ -1,4 +1,4 @@
-"""`polyjudge calibrate card`: show a judge's trust card, or list all cards."""
+"""`polyjudge calibrate card`: show a judge's trust card, list all cards, or make one from recorded results."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +10,7 @@ from polyjudge.folder_trust import private_path
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import TrustCard
-from polyjudge.reports.calibration import card_plots
+from polyjudge.reports.severity_plots import card_plots
 from polyjudge.reports.translation_formats import CARD_FORMATS
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import CARDS_FOLDER, find_card, read_card
@@ -19,28 +19,39 @@ from polyjudge.verdicts.trust import TRUST_VERDICTS
 from .check_options import add_offline_options, checks_of_judge
 from .options import add_report_options, judge_names
 from .output import print_table, print_warning, write_pieces
+from .recorded_card import Given, add_recorded_options, card_from_results, refuse_recorded_options
 from .summaries import card_command
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("card", type=Path, nargs="?", metavar="CARD", help="file of a card; default: the judge's, or a list of all")
-    add("--judge", metavar="NAME[/MODEL][,…]", help="judge whose card to show")
+    card = "file of a card; default: the judge's, or a list of all; with --from, the card to add to"
+    add("card", type=Path, nargs="?", metavar="CARD", help=card)
+    judge = "judge whose card to show; with --from, its name if the results name none"
+    add("--judge", action=Given, metavar="NAME[/MODEL][,…]", help=judge)
     add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
-    add("--rubric", default="translation", metavar="FILE|NAME", help="rubric of the judge; default: %(default)s")
+    rubric = "rubric of the judge; default: %(default)s; with --from, its name if the results name none"
+    add("--rubric", action=Given, default="translation", metavar="FILE|NAME", help=rubric)
     add_report_options(add, CARD_FORMATS, what="card")
     add_offline_options(parser)
+    add_recorded_options(parser)
     add(
         "--plots", type=Path, metavar="DIR", help="folder for plots of score against severity, one SVG per perturbation"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Find the card and show it."""
+    """Find the card, or make it from recorded results, and show it."""
+    if options.from_results:
+        return _show(options, card_from_results(options))
+    refuse_recorded_options(options)
     if options.card is None and options.judge is None:
         return _list()
-    card = _card(options)
+    return _show(options, _card(options))
+
+
+def _show(options: argparse.Namespace, card: TrustCard) -> int:
     pieces = CARD_FORMATS[options.format](card, language_table())
     write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     if options.plots is not None:

@@ -7,14 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.calibration.span_agreement import annotated_texts
-from polyjudge.calibration.span_consensus import (
-    SpanConsensus,
-    consensus_spans,
-    learn_consensus,
-    read_consensus,
-    voted_spans,
-)
-from polyjudge.calibration.span_pieces import AnnotatedText
+from polyjudge.calibration.span_learning import learn_consensus
 from polyjudge.calibration.span_validation import Validation, by_language, in_halves, validated
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import write_atomically
@@ -22,9 +15,11 @@ from polyjudge.files.json_lines import readable_json
 from polyjudge.files.ownership import own_fields
 from polyjudge.records.codec import to_json
 from polyjudge.records.outcomes import SCHEMA_VERSION
-from polyjudge.records.spans import ErrorSpan
+from polyjudge.records.spans import ErrorSpan, SpanConsensus
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.span_consensus import consensus_blocks
+from polyjudge.verdicts.span_consensus import consensus_spans, read_consensus, voted_spans
+from polyjudge.verdicts.span_pieces import AnnotatedText
 
 from .options import Several, add_force_option, at_least, check_output, share, whole
 from .output import write_pieces

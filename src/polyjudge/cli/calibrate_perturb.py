@@ -15,6 +15,9 @@ from polyjudge.calibration.planted import measure_planted
 from polyjudge.calibration.trials import SEVERITIES, TrialOptions, TrialPlan, plan_trials
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
+from polyjudge.judges.ahead import AheadJudge
+from polyjudge.judges.base import ItemJudge
+from polyjudge.judges.offline import offline_judge
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import TrustCard
@@ -36,7 +39,7 @@ from .calibrating import (
     reference_texts,
     refuse_many_calls,
 )
-from .check_options import checks_of_judge
+from .check_options import checks_of_judge, jobs_of
 from .environment import load_environment
 from .options import at_least, judge_names
 from .output import write_pieces
@@ -71,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     _announce(plan, judges, options.repeats)
     refuse_many_calls(options, len(plan.trials) * len(judges) * options.repeats)
     questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb", checks)
-    answers = questioning.run(judge_by_models(rubric, judges, checks=checks), repeats=options.repeats)
+    answers = questioning.run(_asked(options, questioning), repeats=options.repeats)
     if isinstance(answers, int):
         return answers
     measured = measurement(plan, answers, rubric, wanted)
@@ -88,6 +91,14 @@ def run(options: argparse.Namespace) -> int:
     write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)
     return 0
+
+
+def _asked(options: argparse.Namespace, questioning: Questioning) -> ItemJudge:
+    """Return the judge that is asked; the checks run in several processes."""
+    rubric, checks = questioning.rubric, questioning.checks
+    if questioning.judges or options.repeats > 1:
+        return judge_by_models(rubric, questioning.judges, checks=checks)
+    return AheadJudge(offline_judge, (rubric, checks), questioning.items, jobs=jobs_of(options))
 
 
 def trial_options(options: argparse.Namespace) -> TrialOptions:

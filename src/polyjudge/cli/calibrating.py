@@ -79,7 +79,7 @@ def add_question_options(parser: argparse.ArgumentParser, *, formats: Sequence[s
     answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
     add("--answers", type=Path, metavar="FILE", help=answers)
     add_report_options(add, formats, force=False)
-    add_offline_options(parser)
+    add_offline_options(parser, of_many=True)
     add_judging_options(parser, default_judge="opus")
     add_batch_option(add)
 

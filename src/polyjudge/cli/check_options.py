@@ -9,16 +9,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polyjudge.concurrency.workers import usable_cores
 from polyjudge.errors import ConfigError
 from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import ACCEPTED_FILE, PROJECT_FILE
-from polyjudge.judges.offline import OfflineJudge
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.text.display import harmless
 
+from .options import at_least
+
 if TYPE_CHECKING:
     from polyjudge.checks.policy import CheckPolicy
+    from polyjudge.judges.offline import OfflineJudge
 
 _OTHER_JUDGE = "needs --judge offline: other judges run no checks."
 
@@ -41,9 +44,25 @@ def add_check_options(add: Callable[..., object], *, with_names: bool = True, of
     add("--accepted", type=Path, metavar="FILE", help=accepted)
 
 
-def add_offline_options(parser: argparse.ArgumentParser) -> None:
-    """Add the same options to a command with a judge, which may be `offline`."""
-    add_check_options(parser.add_argument_group("checks of the judge 'offline'").add_argument, with_names=False)
+def add_jobs_option(add: Callable[..., object]) -> None:
+    """Add the option of the commands that check many texts."""
+    processes = (
+        "processes that check texts at the same time, where there are thousands; default: one for each usable core"
+    )
+    add("--jobs", type=at_least(1), metavar="N", help=processes)
+
+
+def jobs_of(options: argparse.Namespace) -> int:
+    """Return how many processes the options allow."""
+    return options.jobs or usable_cores()
+
+
+def add_offline_options(parser: argparse.ArgumentParser, *, of_many: bool = False) -> None:
+    """Add the same options to a command with a judge, which may be `offline`, and then judges in several processes."""
+    add = parser.add_argument_group("checks of the judge 'offline'").add_argument
+    add_check_options(add, with_names=False)
+    if of_many:
+        add_jobs_option(add)
 
 
 def checks_of_judge(
@@ -56,14 +75,16 @@ def checks_of_judge(
     if judges:
         _refuse_check_options(options, why)
         return None
-    from .checking import policy_of  # here, because most runs have a model
+    from polyjudge.judges.offline import OfflineJudge  # here, because most runs have a model
+
+    from .checking import policy_of
 
     policy = policy_of(options)
     _print_judge(OfflineJudge(rubric, policy=policy))
     return policy
 
 
-def _print_judge(judge: OfflineJudge) -> None:
+def _print_judge(judge: "OfflineJudge") -> None:
     """Print the name of a judge whose checks are not all at their own severity: its scores are of another judge."""
     if judge.policy.changes_nothing:
         return

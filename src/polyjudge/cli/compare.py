@@ -23,7 +23,14 @@ from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 
 from .options import Several, add_filter_option, add_report_options, at_least, check_output, finite, level, share
 from .output import add_to_step_summary, print_warning, warn_of_skipped, write_pieces
-from .tables import add_table_options, filtered_table_options_of, input_of, no_column, table_options_of
+from .tables import (
+    add_penalties_option,
+    add_table_options,
+    filtered_table_options_of,
+    input_of,
+    no_column,
+    table_options_of,
+)
 
 _ALLOWED = {"judge": {"judge"}, "rubric": {"rubric"}, "both": {"judge", "rubric"}}
 _ALARMS_SHOWN = 5
@@ -65,6 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_filter_option(add, "compare only rows")
     add_report_options(add, COMPARISON_FORMATS)
     add_table_options(parser.add_argument_group("table").add_argument, wide=False)
+    add_penalties_option(add)
 
 
 def _add_statistics(add: Callable[..., object]) -> None:

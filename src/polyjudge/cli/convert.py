@@ -12,7 +12,7 @@ from polyjudge.text.display import harmless
 
 from .options import add_force_option, check_output
 from .output import warn_of_skipped
-from .tables import add_table_options, input_of, table_options_of
+from .tables import add_penalties_option, add_table_options, input_of, table_options_of
 
 _ROWS, _METRICS = "rows", "mt-metrics-eval"
 _SUFFIXES = {"mqm": ".tsv", "esa": ".csv", "pearmut": ".jsonl"}
@@ -31,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--to", choices=[_ROWS, _METRICS, *ANNOTATION_FORMATS], default=_ROWS, help=form)
     add_force_option(add)
     add_table_options(parser.add_argument_group("table").add_argument)
+    add_penalties_option(add)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -63,12 +63,25 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "spans.jsonl --save consensus.json --spans combined.jsonl",
         "spans.jsonl --at-least 2 --spans voted.jsonl",
     ),
+    "calibrate replace": (
+        "annotators.csv --judge openai/gpt-5-mini --epsilon skilled",
+        "annotators.csv --judge gpt-5-mini --filter language=fr --epsilon experts --fail-unless passes",
+    ),
     "calibrate bias": (
         "--judge openai/gpt-5-mini --budget 200",
         "--judge openai/gpt-5-mini --effects position --filter language=fr --dry-run",
     ),
-    "calibrate correct": ("judged.jsonl --labels labels.csv", "judged.jsonl --labels labels.csv --format markdown"),
-    "calibrate card": ("", "card.json"),
+    "calibrate cascade": (
+        "cascade-small.csv cascade-large.csv --labels cascade-labels.csv --confidence confidence --target 0.85",
+        "cascade-small.csv cascade-large.csv --labels cascade-labels.csv --confidence confidence --target 0.8 "
+        "--output plan.json",
+    ),
+    "calibrate correct": ("judged.jsonl --labels labels.csv", "systems.csv --margin 0.5"),
+    "calibrate card": ("--from pair-verdicts.json --labels pair-labels.json", "card.json"),
+    "calibrate watch": (
+        "--from watch-then.jsonl support",
+        "support --questions 50 --rewordings 2 --dry-run",
+    ),
     "report": (
         "--results results.json --full-judge results-full-judge.json",
         "judged.jsonl --by language --format html --output judged.html",

@@ -10,14 +10,12 @@ from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, PolyjudgeError, UnknownNameError
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
-from polyjudge.folder_trust import BATCHES_FOLDER, private_path
-from polyjudge.judges.plugin import judge_plugin_name
+from polyjudge.folder_trust import BATCHES_FOLDER, DEFAULT_CACHE, private_path
 from polyjudge.providers.models import model_table, parse_price, resolve_model
 from polyjudge.providers.registry import is_judge_plugin, is_provider, provider_names
 from polyjudge.providers.services import address_of, is_own_server, services
 from polyjudge.records.requests import ModelName
 from polyjudge.records.runs import ROWS_IN_SHARD, Limits
-from polyjudge.runs.stack import DEFAULT_CACHE
 from polyjudge.text.display import harmless, one_line
 
 from .output import print_warning
@@ -112,6 +110,8 @@ def _named(name: str) -> ModelName:
         return resolve_model(name)
     except UnknownNameError as error:
         if is_judge_plugin(name):
+            from polyjudge.judges.plugin import judge_plugin_name  # here, because few runs name one
+
             return judge_plugin_name(name)
         provider, slash, _ = name.partition("/")
         if is_provider(provider):

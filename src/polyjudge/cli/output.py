@@ -8,10 +8,13 @@ import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polyjudge.errors import DataError
-from polyjudge.text.difference import Part, difference, shown
 from polyjudge.text.display import harmless, isolated, one_line
+
+if TYPE_CHECKING:
+    from polyjudge.text.difference import Part
 
 _LONGEST_WARNING = 400
 
@@ -104,25 +107,27 @@ def print_table(
     print("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
 
-_COLOURS: dict[Part, str] = {"removed": "\x1b[31;7m", "added": "\x1b[32;7m", "same": ""}
-_MARKS: dict[Part, tuple[str, str]] = {"removed": ("[-", "-]"), "added": ("{+", "+}"), "same": ("", "")}
+_COLOURS: "dict[Part, str]" = {"removed": "\x1b[31;7m", "added": "\x1b[32;7m", "same": ""}
+_MARKS: "dict[Part, tuple[str, str]]" = {"removed": ("[-", "-]"), "added": ("{+", "+}"), "same": ("", "")}
 _INDENT = "    "
 
 
 def print_difference(expected: str, actual: str) -> None:
     """Print the expected and the actual text, their differences in colour on a terminal, in brackets elsewhere."""
+    from polyjudge.text.difference import difference, shown  # here, as above
+
     found = difference(expected, actual)
     for name, parts in (("expected", found.expected), ("actual  ", found.actual)):
-        text = "".join(_marked(part, text) for part, text in parts)
+        text = "".join(_marked(part, shown(text, keep_joiners=part == "same")) for part, text in parts)
         print(f"{_INDENT}{name}  {isolated(text)}".replace("\n", f"\n{_INDENT}          "))
     for note in found.notes:
         print(f"{_INDENT}{note}")
 
 
-def _marked(part: Part, text: str) -> str:
+def _marked(part: "Part", text: str) -> str:
     if part == "same":
-        return shown(text, keep_joiners=True)
+        return text
     if sys.stdout.isatty():
-        return f"{_COLOURS[part]}{shown(text)}\x1b[0m"
+        return f"{_COLOURS[part]}{text}\x1b[0m"
     before, after = _MARKS[part]
-    return f"{before}{shown(text)}{after}"
+    return f"{before}{text}{after}"

@@ -4,12 +4,14 @@ import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError
 from polyjudge.files.kinds import FileKind
 from polyjudge.formats.items import ItemSource
 from polyjudge.formats.pairs import PairedTexts, paired_texts
 from polyjudge.formats.row_files import KnownColumns
+from polyjudge.judges.base import ItemJudge
 from polyjudge.judges.jury import Jury
 from polyjudge.judges.pair_items import PairJudge
 from polyjudge.judges.pairwise import PairwiseJudge
@@ -23,6 +25,7 @@ from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.runs.run import Run
 from polyjudge.runs.summary import RunSummary
 
+from .cascade_options import CascadeRequest, add_cascade_options, add_token_option, requested_cascade
 from .environment import load_environment
 from .options import (
     Several,
@@ -41,6 +44,9 @@ from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 from .tables import add_table_options, input_of, table_options_of
+
+if TYPE_CHECKING:
+    from .cascading import CascadeTally
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +71,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--cluster", choices=["", "none"], default="", metavar="none", help=independent)
     add_table_options(parser.add_argument_group("table").add_argument)
     add_judging_options(parser, default_judge="opus")
+    add_token_option(add)
+    add_cascade_options(parser.add_argument_group("cascade").add_argument)
     add_batch_option(add)
 
 
@@ -76,21 +84,27 @@ class _Job:
     pairs: PairedTexts
     judges: list[ModelName]
     tally: PairTally
+    cascade: CascadeRequest | None = None
 
-    def open_run(self) -> Run:
+    def judge(self) -> ItemJudge | int:
+        """Return the judge of pairs, or an exit code if a cascade could not be learnt."""
+        judges = [_pair_judge(name, self.options) for name in self.judges]
+        if self.cascade is not None:
+            from .cascading import cascade_of, repeated_judges  # here, because most runs have no cascade
+
+            own = repeated_judges(judges, self.options.repeats)
+            return cascade_of(self.cascade, own, self.pairs.items, self.options)
+        return judges[0] if len(judges) == 1 else Jury(judges)
+
+    def open_run(self, judge: ItemJudge, cascade: "CascadeTally | None") -> Run:
         """Return the run that asks about all pairs."""
         options = self.options
-        criteria = load_rubric(options.rubric).criteria if options.rubric else None
-        judges = [
-            PairJudge(PairwiseJudge(model=str(name)) if criteria is None else PairwiseJudge(criteria, str(name)))
-            for name in self.judges
-        ]
         return Run(
             self.pairs.items,
-            judges[0] if len(judges) == 1 else Jury(judges),
+            judge,
             output=options.output,
-            repeats=options.repeats,
-            exports=[self.tally],
+            repeats=options.repeats if self.cascade is None else 1,
+            exports=[self.tally, *([] if cascade is None else [cascade])],
             **run_options(options),
         )
 
@@ -99,15 +113,28 @@ def run(options: argparse.Namespace) -> int:
     """Pair the texts, ask about each pair in both orders, and print which system is better."""
     load_environment()
     judges = _judges(options)
+    cascade = requested_cascade(options, judges)
     refuse_batch(options, judges)
     check_output(options.output, [options.a, options.b], kind=FileKind.SCORES, force=options.force)
     pairs = _read_pairs(options)
-    job = _Job(options, pairs, judges, PairTally(pairs.systems, options.cluster))
-    run = job.open_run()
+    job = _Job(options, pairs, judges, PairTally(pairs.systems, options.cluster), cascade)
     try:
-        return show_estimate(run, options.format, what="pairs") if options.dry_run else _execute(job, run)
+        judge = job.judge()
+        if isinstance(judge, int):
+            return judge
+        tally = _tally_of(job, judge)
+        run = job.open_run(judge, tally)
+        return show_estimate(run, options.format, what="pairs") if options.dry_run else _execute(job, run, tally)
     except (MissingKeyError, MissingExtraError) as error:
         return explain_skip(error, is_required=options.require_judge)
+
+
+def _tally_of(job: _Job, judge: ItemJudge) -> "CascadeTally | None":
+    if job.cascade is None:
+        return None
+    from .cascading import tally_of  # here, because most runs have no cascade
+
+    return tally_of(judge)
 
 
 def _judges(options: argparse.Namespace) -> list[ModelName]:
@@ -119,6 +146,14 @@ def _judges(options: argparse.Namespace) -> list[ModelName]:
     if own is not None:
         raise ConfigError(f"The judge {own} scores single texts. Give a model, such as openai/gpt-5-mini.")
     return judges
+
+
+def _pair_judge(name: ModelName, options: argparse.Namespace) -> PairJudge:
+    wanted: bool = options.token_probabilities
+    if not options.rubric:
+        return PairJudge(PairwiseJudge(model=str(name), token_probabilities=wanted))
+    criteria = load_rubric(options.rubric).criteria
+    return PairJudge(PairwiseJudge(criteria, str(name), token_probabilities=wanted))
 
 
 def _read_pairs(options: argparse.Namespace) -> PairedTexts:
@@ -141,7 +176,7 @@ def _read_pairs(options: argparse.Namespace) -> PairedTexts:
     return pairs
 
 
-def _execute(job: _Job, run: Run) -> int:
+def _execute(job: _Job, run: Run, cascade: "CascadeTally | None") -> int:
     options = job.options
     if options.output is None:
         print_warning("The preferences of single pairs are not kept. Give --output FILE to rank and report on them.")
@@ -149,6 +184,8 @@ def _execute(job: _Job, run: Run) -> int:
         summary = run.execute(progress)
     scores = summary.scores
     _show(job, summary)
+    if cascade is not None:
+        cascade.print(options)
     if summary.status in ("stopped", "capped"):
         left = f"{scores.not_reached} of {scores.items} pairs were not judged"
         return explain_end(signals, summary.stopped_by, left, options.output)

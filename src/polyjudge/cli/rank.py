@@ -12,7 +12,7 @@ from polyjudge.reports.ranking_report import RANKING_FORMATS
 
 from .options import add_filter_option, add_report_options, at_least, check_output, level
 from .output import warn_of_skipped, write_pieces
-from .tables import add_table_options, filtered_table_options_of, input_of
+from .tables import add_penalties_option, add_table_options, filtered_table_options_of, input_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_filter_option(add, "rank by rows only")
     add_report_options(add, RANKING_FORMATS)
     add_table_options(parser.add_argument_group("table").add_argument, wide=False)
+    add_penalties_option(add)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -20,13 +20,13 @@ from polyjudge.reports.wording import Commands
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE
 
-from .check_options import add_check_options
+from .check_options import add_check_options, add_jobs_option, jobs_of
 from .checking import policy_of, print_accepted
 from .options import Several, add_report_options, check_output, filters_of, finite
 from .otel import send_events
 from .output import print_warning, write_pieces
 from .progress import StatusLine, counted
-from .tables import RESULTS_HELP, add_table_options, input_of, print_columns, table_options_of
+from .tables import RESULTS_HELP, add_penalties_option, add_table_options, input_of, print_columns, table_options_of
 
 _WARNINGS_SHOWN = 5
 _LONGEST_WARNING = 400
@@ -60,8 +60,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     chosen = "only rows with one of these values; language=… takes tags and names"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card of a judge; default: its own")
-    add_check_options(parser.add_argument_group("checks of translations").add_argument)
+    group = parser.add_argument_group("checks of translations").add_argument
+    add_check_options(group)
+    add_jobs_option(group)
     add_table_options(parser.add_argument_group("table").add_argument)
+    add_penalties_option(add)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -113,6 +116,7 @@ def translation_report(options: argparse.Namespace, results: Path) -> Report:
             filters=filters_of(options.filter),
             only_failures=getattr(options, "only", None) == "failures",
             progress=lambda _: status.count("languages read"),
+            jobs=jobs_of(options),
         )
     print_accepted(policy, found.accepted, warn_of_unused=not options.filter)
     return found

@@ -13,7 +13,7 @@ from polyjudge.review.glossary import read_glossary
 from polyjudge.review.reviewing import Reviewer, ReviewOptions
 from polyjudge.text.display import harmless
 
-from .check_options import add_check_options
+from .check_options import add_check_options, add_jobs_option, jobs_of
 from .checking import policy_of, print_accepted
 from .environment import load_environment
 from .options import (
@@ -47,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--filter", action=Several, default=[], metavar="language=NAME,…", help=chosen)
     add_output_options(add)
     add_check_options(add, of_messages=True)
+    add_jobs_option(add)
     baseline = "add all findings that fail or warn to this file of accepted findings, so that only new ones are shown"
     add("--write-accepted", type=Path, metavar="FILE", help=baseline)
     add("--reason", default="", metavar="TEXT", help="why the findings of --write-accepted are accepted")
@@ -78,7 +79,7 @@ def _review(options: argparse.Namespace) -> int:
     reviewing = _options(options, table)
     reviewer = Reviewer(reviewing, table=table, gathers=judge is not None)
     with StatusLine() as status:
-        review = reviewer.review(lambda _: status.count("files reviewed"))
+        review = reviewer.review(lambda _: status.count("files reviewed"), jobs=jobs_of(options))
     code = 0
     if judge is not None:
         judged = judge_meaning(options, judge, reviewer.to_judge, review, reviewing.policy, table)

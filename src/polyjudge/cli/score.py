@@ -11,26 +11,29 @@ from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files.json_lines import row_line
+from polyjudge.files.json_lines import item_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.formats.row_files import KnownColumns, spooled
+from polyjudge.judges.base import ItemJudge
 from polyjudge.judges.offline import can_judge_offline
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import provider_entry
-from polyjudge.records.outcomes import Item, RunOutcome, item_row
+from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import ROWS_IN_SHARD, FailUnder, RayEngine
+from polyjudge.records.spans import annotator_name
 from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.rubrics.prompts import render_prompt
 from polyjudge.runs.run import Run
-from polyjudge.runs.stack import judge_by_models
+from polyjudge.runs.stack import judge_by_model, judge_by_models
 from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless
 from polyjudge.verdicts.score_gate import parse_fail_under, score_gate
 from polyjudge.verdicts.score_gate import refuse_unfit as refuse_unfit_gate
 
+from .cascade_options import CascadeRequest, add_cascade_options, add_token_option, requested_cascade
 from .check_options import add_offline_options, checks_of_judge
 from .environment import load_environment
 from .options import (
@@ -65,6 +68,8 @@ from .tables import add_table_options, input_of, table_options_of
 if TYPE_CHECKING:
     from polyjudge.checks.policy import CheckPolicy
 
+    from .cascading import CascadeTally
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -81,6 +86,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--fail-under", action=Several, default=[], metavar="mean:X|pass:X|language:X", help=least)
     second = "second judge that confirms or rejects each error span; for rubrics of spans, such as mqm"
     add("--verifier", metavar="NAME[/MODEL]", help=second)
+    learnt = "how the error spans of the judges or repeats are combined, as calibrate consensus --save learnt it"
+    add("--consensus", type=Path, metavar="FILE", help=f"{learnt}; default: what most of them mark")
     seen = "columns that the judge sees; default: language,source,reference,context"
     add("--context", metavar="COLUMN,…", help=seen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
@@ -94,6 +101,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_table_options(parser.add_argument_group("table").add_argument)
     add_offline_options(parser)
     add_judging_options(parser, default_judge="opus")
+    add_token_option(add)
+    add_cascade_options(parser.add_argument_group("cascade").add_argument)
     add_engine_options(parser.add_argument_group("engine").add_argument)
     add_batch_option(add)
 
@@ -110,6 +119,7 @@ class ScoreJob:
     """What the scores must reach, if anything."""
     checks: "CheckPolicy | None" = None
     """What the project wants of the checks, for the judge `offline`."""
+    cascade: CascadeRequest | None = None
 
 
 def _read_job(options: argparse.Namespace) -> ScoreJob:
@@ -117,8 +127,9 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     _refuse_clashes(options)
     rules = [rule for given in options.fail_under for rule in given.split(",")]
     required = parse_fail_under(rules) if rules else None
-    rubric = _with_verifier(load_rubric(options.rubric), options.verifier)
     judges, filters = judge_names(options), filters_of(options.filter)
+    rubric = _with_verifier(load_rubric(options.rubric), options.verifier)
+    rubric = _with_consensus(rubric, options.consensus, judges, options.repeats)
     in_shards = options.engine == "ray" and not options.dry_run
     refuse_without_ray(options)
     if in_shards:
@@ -129,7 +140,7 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     items = spooled(options.items) if in_shards else input_of(options.items, table, known=known)
     source = ItemSource(items, context, filters, options.limit, table=table, known=known)
     _warn_of_language(rubric, judges, context)
-    return ScoreJob(options, rubric, judges, source, required, checks)
+    return ScoreJob(options, rubric, judges, source, required, checks, requested_cascade(options, judges))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -139,7 +150,19 @@ def run(options: argparse.Namespace) -> int:
     refuse_batch(options, job.judges)
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
-    run = _open_run(job)
+    judge = _judge(job)
+    if isinstance(judge, int):
+        return judge
+    return _run(job, judge)
+
+
+def _run(job: ScoreJob, judge: ItemJudge) -> int:
+    options, tally = job.options, None
+    if job.cascade is not None:
+        from .cascading import tally_of  # here, because most runs have no cascade
+
+        tally = tally_of(judge)
+    run = _open_run(job, judge, tally)
     plan = run.plan()
     warn_of_skipped(plan.problems, plan.skipped)
     if not job.judges and plan.languages == ("",) and "language_name" not in (job.source.context or ()):
@@ -156,10 +179,10 @@ def run(options: argparse.Namespace) -> int:
 
         need_ray()
     try:
-        code = show_estimate(run, options.format) if options.dry_run else _execute(job, run)
+        code = show_estimate(run, options.format) if options.dry_run else _execute(job, run, tally)
     except (MissingKeyError, MissingExtraError) as error:
         return _explain_skip(error, job)
-    if not options.dry_run and options.format == "text":
+    if not options.dry_run and options.format == "text" and job.cascade is None:
         to = sys.stdout if options.output is not None else sys.stderr
         print_trust(trust, plan.languages, options, to)
     return code
@@ -168,6 +191,8 @@ def run(options: argparse.Namespace) -> int:
 def _refuse_clashes(options: argparse.Namespace) -> None:
     if options.retry_failures and options.output is None:
         raise ConfigError("--retry-failures needs the --output of an earlier run.")
+    if options.token_probabilities and options.engine != "local":
+        raise ConfigError(f"--token-probabilities works on one machine only. Leave out --engine {options.engine}.")
     if options.batch and options.engine != "local":
         raise ConfigError(f"--batch works on one machine only. Leave out --engine {options.engine}.")
     items, output = options.items.resolve(), options.output
@@ -187,6 +212,27 @@ def _with_verifier(rubric: Rubric, verifier: str | None) -> Rubric:
     return replace(rubric, spans=replace(rubric.spans, verifier=str(name)))
 
 
+def _with_consensus(rubric: Rubric, path: Path | None, judges: Sequence[ModelName], repeats: int) -> Rubric:
+    """Return the rubric with what was learnt about how these judges are combined."""
+    if path is None:
+        return rubric
+    if rubric.spans is None:
+        raise ConfigError(f"--consensus combines error spans, and {rubric.name!r} has none. Give --rubric mqm or esa.")
+    from polyjudge.verdicts.span_consensus import read_consensus  # here, because most runs need none of it
+
+    consensus = read_consensus(path)
+    names = {annotator_name(name.provider, name.model, repeat) for name in judges for repeat in range(repeats)}
+    if len(names) < 2:
+        raise ConfigError("--consensus combines several judges or repeats. Give --judge a,b or --repeats.")
+    if names != set(consensus.annotators):
+        learnt, asked = ", ".join(consensus.annotators), ", ".join(sorted(names))
+        raise ConfigError(
+            f"{path} was learnt from the spans of {learnt}, and those of {asked} are to be combined. Ask the same "
+            "judges as often, or learn another consensus from their results."
+        )
+    return replace(rubric, spans=replace(rubric.spans, consensus=consensus))
+
+
 def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str] | None) -> None:
     """Warn when the rubric asks about the language but the judge does not see which one it is."""
     asks = any("language" in flag.name.casefold() for flag in rubric.flags)
@@ -195,17 +241,33 @@ def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str
         print_warning(message)
 
 
-def _open_run(job: ScoreJob) -> Run:
+def _judge(job: ScoreJob) -> ItemJudge | int:
+    """Return the judge, or an exit code if a cascade could not be learnt."""
+    options, tokens = job.options, job.options.token_probabilities
+    if job.cascade is None:
+        return judge_by_models(job.rubric, job.judges, checks=job.checks, token_probabilities=tokens)
+    judges = [judge_by_model(job.rubric, name, token_probabilities=tokens) for name in job.judges]
+    from .cascading import cascade_of, repeated_judges  # here, because most runs have no cascade
+
+    job.source.survey()  # refuses duplicate ids before anything is asked
+    try:
+        return cascade_of(job.cascade, repeated_judges(judges, options.repeats), job.source, options)
+    except (MissingKeyError, MissingExtraError) as error:
+        return _explain_skip(error, job)
+
+
+def _open_run(job: ScoreJob, judge: ItemJudge, tally: "CascadeTally | None") -> Run:
     options = job.options
     engine: RayEngine | Literal["local"] = "local"
     if options.engine == "ray" and not options.dry_run:
         engine = RayEngine(workers=options.workers, shard_rows=options.shard_rows or ROWS_IN_SHARD)
     return Run(
         job.source,
-        judge_by_models(job.rubric, job.judges, checks=job.checks),
+        judge,
         output=_PrintedRows() if options.output is None and not options.dry_run else options.output,
         engine=engine,
-        repeats=options.repeats,
+        repeats=options.repeats if job.cascade is None else 1,
+        exports=[] if tally is None else [tally],
         retry_failures=options.retry_failures,
         **run_options(options),
     )
@@ -219,7 +281,7 @@ def _show_prompt(job: ScoreJob, item_id: str) -> int:
     return 0
 
 
-def _execute(job: ScoreJob, run: Run) -> int:
+def _execute(job: ScoreJob, run: Run, tally: "CascadeTally | None") -> int:
     options = job.options
     with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
         summary = run.execute(progress)
@@ -230,6 +292,8 @@ def _execute(job: ScoreJob, run: Run) -> int:
     if job.required is not None and is_whole:
         gate = score_gate(scores, job.required, run.limits.max_unjudged)
     print_summary(summary, gate, options)
+    if tally is not None:
+        tally.print(options)
     if summary.status in ("stopped", "capped"):
         where = "are in unfinished shards" if options.engine == "ray" else "were not judged"
         left = f"{scores.not_reached} of {scores.items} items {where}"
@@ -272,7 +336,7 @@ class _PrintedRows:
         return iter(())
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
-        sys.stdout.write(row_line(item_row(item, outcome, with_texts=True)))
+        sys.stdout.write(item_line(item, outcome, with_texts=True))
         sys.stdout.flush()
 
     def ahead(self) -> Mapping[str, RunOutcome]:

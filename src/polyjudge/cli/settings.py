@@ -40,6 +40,8 @@ _NEED_TRUST = {
     "update": "replaces files",
 }
 """Options that an untrusted file may not set, and why."""
+_NOT_SETTINGS = {"judge_of_results", "rubric_of_results"}
+"""Options that say what is in the files of one command, and that no project sets."""
 _SECRET = {"cache", "set"}
 """Options whose values are not shown: they may hold a password."""
 _PATH_WORDS = ("FILE", "DIR", "PATH")
@@ -210,7 +212,7 @@ def _table(data: Mapping[str, Any], command: str) -> dict[str, Any]:
 
 def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     """Return the options by their names on the command line."""
-    actions = parser._actions  # pyright: ignore[reportPrivateUsage]
+    actions = [each for each in parser._actions if each.dest not in _NOT_SETTINGS]  # pyright: ignore[reportPrivateUsage]
     return {
         name.lstrip("-").replace("-", "_"): option
         for option in actions

@@ -34,12 +34,15 @@ def are_spans(options: argparse.Namespace) -> bool:
     if options.spans or options.people:
         return True
     options.results = [spooled(path) for path in options.results]
-    path = options.results[0]
-    if path.is_dir() or path.name.endswith(".score"):
-        return False
-    rows = [row for _, row in islice(named_rows_of(path, table_options_of(options)), _LOOKED_AT)]
-    some = [row for row in rows if not isinstance(row, str)]
+    some = _first_rows(options.results[0], options)
     return any(isinstance(row.get("spans"), list) for row in some) and not any(map(_is_rated, some))
+
+
+def _first_rows(path: Path, options: argparse.Namespace) -> list[Row]:
+    if path.is_dir() or path.name.endswith(".score"):
+        return []
+    rows = (row for _, row in islice(named_rows_of(path, table_options_of(options)), _LOOKED_AT))
+    return [row for row in rows if not isinstance(row, str)]
 
 
 def _is_rated(row: Row) -> bool:
@@ -62,22 +65,57 @@ def compare_spans(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(paths: Iterable[Path], options: argparse.Namespace) -> SpanAnnotations:
+def recorded_spans(options: argparse.Namespace) -> SpanAgreement | None:
+    """Compare the error spans of results that also have scores with those of people; None without both."""
+    if not any(isinstance(row.get("spans"), list) for row in _first_rows(options.results[0], options)):
+        return None
+    sides = SpanAnnotations(), SpanAnnotations()
+    for paths, into in zip((options.results, options.labels), sides, strict=True):
+        for path in paths:
+            read_spans(path, table_options_of(options), into)
+    own, theirs = sides
+    patterns = people_patterns(options)
+    people = _people_of(theirs, patterns) or [each for each in own.annotations if is_person(each.annotator, patterns)]
+    judges = [each for each in own.annotations if theirs.annotations or not is_person(each.annotator, patterns)]
+    if not judges or not people:
+        return None
+    result = measure_span_agreement(judges, people, SpanOptions(options.resamples, options.seed))
+    return result if result.texts else None
+
+
+def spans_of_judge(options: argparse.Namespace, wanted: str) -> tuple[SpanAnnotations, SpanAgreement]:
+    """Read error spans and compare those of one judge with those of people; `wanted` names it if there are several."""
+    own, theirs = _read(options.results, options), _read(options.labels, options)
+    options.against = []
+    judges, people = _sides(own, theirs, options)
+    names = sorted({each.annotator for each in judges})
+    chosen = [name for name in names if not wanted or is_called(name, wanted)]
+    if len(chosen) != 1:
+        raise ConfigError(f"The error spans are by the judges {', '.join(names[:20])}. Name one with --judge.")
+    own.annotations = [each for each in judges if each.annotator == chosen[0]]
+    own.judges = {name: each for name, each in own.judges.items() if name == chosen[0]}
+    result = measure_span_agreement(own.annotations, people, SpanOptions(options.resamples, options.seed))
+    if not result.texts:
+        raise ConfigError(f"No text in {options.results[0]} has spans of a judge and of a person.")
+    return own, result
+
+
+def _read(paths: Iterable[Path], options: argparse.Namespace, *, members: bool = False) -> SpanAnnotations:
     found = SpanAnnotations()
     for path in paths:
-        read_spans(spooled(path), table_options_of(options), found)
+        read_spans(spooled(path), table_options_of(options), found, members=members)
     warn_of_skipped(found.problems, found.skipped)
     return found
 
 
 def read_span_sides(options: argparse.Namespace) -> tuple[list[SpanAnnotation], list[SpanAnnotation]]:
-    """Return the annotations of judges and of people, of whom there may be none."""
-    own, theirs = _read(options.results, options), _read(options.labels, options)
-    patterns = _patterns(options)
+    """Return the annotations of judges, a jury's by its members, and of people, of whom there may be none."""
+    own, theirs = _read(options.results, options, members=True), _read(options.labels, options)
+    patterns = people_patterns(options)
     if theirs.annotations:
         return own.annotations, _people_of(theirs, patterns)
-    people = [each for each in own.annotations if _is_person(each.annotator, patterns)]
-    judges = [each for each in own.annotations if not _is_person(each.annotator, patterns)]
+    people = [each for each in own.annotations if is_person(each.annotator, patterns)]
+    judges = [each for each in own.annotations if not is_person(each.annotator, patterns)]
     if not judges:
         raise ConfigError(f"No error spans of judges in {options.results[0]}.")
     return judges, people
@@ -85,11 +123,12 @@ def read_span_sides(options: argparse.Namespace) -> tuple[list[SpanAnnotation], 
 
 def _people_of(labels: SpanAnnotations, patterns: Sequence[str]) -> list[SpanAnnotation]:
     """Return the annotations of those who are people by their names; of all if no name says so."""
-    people = [each for each in labels.annotations if _is_person(each.annotator, patterns)]
+    people = [each for each in labels.annotations if is_person(each.annotator, patterns)]
     return people or labels.annotations
 
 
-def _patterns(options: argparse.Namespace) -> Sequence[str]:
+def people_patterns(options: argparse.Namespace) -> Sequence[str]:
+    """Return the names of people, as patterns: those of the options, or usual ones."""
     return [each.strip() for each in options.people.split(",") if each.strip()] or PEOPLE
 
 
@@ -97,11 +136,11 @@ def _sides(
     own: SpanAnnotations, theirs: SpanAnnotations, options: argparse.Namespace
 ) -> tuple[list[SpanAnnotation], list[SpanAnnotation]]:
     """Return the annotations of judges and of people; in one file, people are known by their names."""
-    patterns = _patterns(options)
+    patterns = people_patterns(options)
     if theirs.annotations:
         return own.annotations, theirs.annotations if options.against else _people_of(theirs, patterns)
-    people = [each for each in own.annotations if _is_person(each.annotator, patterns)]
-    judges = [each for each in own.annotations if not _is_person(each.annotator, patterns)]
+    people = [each for each in own.annotations if is_person(each.annotator, patterns)]
+    judges = [each for each in own.annotations if not is_person(each.annotator, patterns)]
     if not people or not judges:
         names = sorted({each.annotator or "(no name)" for each in own.annotations})
         which = "No annotator" if not people else "Every annotator"
@@ -112,7 +151,14 @@ def _sides(
     return judges, people
 
 
-def _is_person(name: str, patterns: Sequence[str]) -> bool:
+def is_called(name: str, wanted: str) -> bool:
+    """Return whether a judge is the wanted one, which may be named with its provider."""
+    name, wanted = name.casefold(), wanted.casefold()
+    return (bool(wanted) and wanted in (name, name.rpartition("/")[2])) or wanted.partition("/")[2] == name != ""
+
+
+def is_person(name: str, patterns: Sequence[str]) -> bool:
+    """Return whether the name of an annotator is that of a person."""
     return any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)
 
 

@@ -12,6 +12,7 @@ from polyjudge.files.opening import inner_suffix
 from polyjudge.formats.columns import ROLES, ColumnMap, TableOptions, table_options
 from polyjudge.formats.row_files import KnownColumns, column_map, is_table, spooled
 from polyjudge.formats.translation_results import is_results_file
+from polyjudge.rubrics.penalties import read_penalties
 from polyjudge.text.display import harmless, one_line
 
 from .options import Several, filters_of
@@ -38,6 +39,12 @@ def add_table_options(add: Callable[..., object], *, wide: bool = True) -> None:
     add("--no-header", action="store_true", help=nameless)
 
 
+def add_penalties_option(add: Callable[..., object]) -> None:
+    """Add the option of commands that read the scores of people's ratings."""
+    penalties = "penalties by which scores that follow from error spans are counted: a TOML file, or the rubric mqm; "
+    add("--penalties", metavar="FILE|NAME", help=f"{penalties}default: as they are, or as WMT counts them")
+
+
 def table_options_of(options: argparse.Namespace) -> TableOptions:
     """Return how tables are to be read."""
     columns = _pairs("columns", options.columns, _ROLE_START)
@@ -45,7 +52,11 @@ def table_options_of(options: argparse.Namespace) -> TableOptions:
     empty = [tag for tag, column in targets.items() if not column]
     if empty:
         raise ConfigError(f"--target-columns: no column for {empty[0]!r}. Write TAG=COLUMN.")
-    return table_options(columns, targets, encoding=options.encoding, sheet=options.sheet, header=not options.no_header)
+    table = table_options(
+        columns, targets, encoding=options.encoding, sheet=options.sheet, header=not options.no_header
+    )
+    penalties = getattr(options, "penalties", None)
+    return replace(table, penalties=read_penalties(penalties)) if penalties else table
 
 
 def filtered_table_options_of(options: argparse.Namespace) -> TableOptions:

@@ -10,12 +10,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from polyjudge.checks.checker import TextChecker
+from polyjudge.checks.many_texts import ManyTexts
 from polyjudge.checks.reference import Agreement, agreement
 from polyjudge.errors import ConfigError
 from polyjudge.extras import install_command
 from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
+from polyjudge.files.spill import Spilled
 from polyjudge.formats.columns import TableOptions
 from polyjudge.formats.translation_results import TranslationResults, write_translation_results
 from polyjudge.languages.table import language_table
@@ -33,7 +35,7 @@ from polyjudge.verdicts.translation import (
     totals,
 )
 
-from .check_options import add_check_options
+from .check_options import add_check_options, add_jobs_option, jobs_of
 from .checking import policy_of, print_accepted
 from .options import add_force_option, check_output
 from .output import print_table, print_warning
@@ -51,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_force_option(add)
     add("--correct", action="store_true", help="with --output, also replace existing values of scriptValidationPassed")
     add_check_options(add)
+    add_jobs_option(add)
     add("--format", choices=["text", "json"], default="text", help="output format; default: %(default)s")
     add_table_options(parser.add_argument_group("table").add_argument)
 
@@ -86,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     given = table_options_of(options)
     path = input_of(options.results, given, uses_ids=False)
     policy = policy_of(options)
-    checker = TextChecker(language_table(), policy=policy)
+    checker = ManyTexts(TextChecker(language_table(), policy=policy), jobs_of(options))
     results, found = TranslationResults(path, given), list[_Checked]()
     if options.output is not None:
         results.about.update({**own_fields(), **_about(path, given)})
@@ -122,20 +125,22 @@ def _about(path: Path, given: TableOptions) -> dict[str, Any]:
 
 
 def _checked(
-    results: TranslationResults, checker: TextChecker, found: list[_Checked], *, correct: bool
+    results: TranslationResults, texts: ManyTexts, found: list[_Checked], *, correct: bool
 ) -> Iterator[LanguageResult]:
     """Yield each language as it is to be written, and collect the findings."""
-    table = checker.table
+    table = texts.checker.table
     with StatusLine() as status:
-        for language in results:
-            known, checks = table.find(language.language_code, language.language_name), checker.check_outputs(language)
-            prompts = [_with_check(*pair, correct=correct) for pair in zip(language.prompts, checks, strict=True)]
-            written = replace(language, prompts=tuple(prompts))
+        for language, checks in texts.checked(results):
+            known = table.find(language.language_code, language.language_name)
+            prompts = Spilled(
+                _with_check(*pair, correct=correct) for pair in zip(language.prompts, checks, strict=True)
+            )
+            written = replace(language, prompts=prompts.short())
             checked = _Checked(language_verdict(written, checks, {}, table), known is not None)
-            for index, check in enumerate(checks):
+            for index, (prompt, check) in enumerate(zip(language.prompts, checks, strict=True)):
                 if check is not None:
                     output_id = f"{language.language_code or language.language_name}:{index}"
-                    _collect(checked, output_id, language.prompts[index], check)
+                    _collect(checked, output_id, prompt, check)
             _compare(checked, language, known)
             found.append(checked)
             status.count("languages checked")

@@ -5,7 +5,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -14,7 +14,7 @@ import msgspec
 
 from polyjudge.errors import DataError, DuplicateKeyError, EncodingError
 from polyjudge.folder_trust import make_folder
-from polyjudge.records.outcomes import RunOutcome, read_outcome_row
+from polyjudge.records.outcomes import Item, RunOutcome, item_json, item_row, read_outcome_row
 
 from .opening import open_bytes
 
@@ -129,46 +129,22 @@ def parse_row(text: str, path: Path, line: int) -> object:
 
 
 def _plain_object(text: str) -> dict[str, object] | None:
-    """Return an object in which no number needs care and each key is there once; None for other text.
+    """Return an object in which each key is there once; None for other text.
 
-    It is the same that `parse_data` returns, in a third of the time. All quotation marks are those of keys and texts,
-    apart from escaped ones, so that a key that occurs twice, of which msgspec returns one, is known by their number.
+    It is the same that `parse_data` returns, in a third of the time. Of a key that occurs twice, msgspec returns one,
+    so that the object written again has fewer quotation marks.
     """
-    escaped = 0
-    if "\\" in text:
-        if "\\\\" in text:  # after which a quotation mark is escaped or not
-            return None
-        escaped = text.count('\\"')
     try:
         value = _decode_object(text)
-        if type(value.get("id")) is float:  # parse_row takes it as it is written
+        if type(value.get("id")) is float or "\\u0022" in text:  # parse_row takes such an id as it is written
             return None
-        return value if text.count('"') - escaped == 2 * _texts_in(value) else None
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError, _CarefulNumberError):
+        return value if _encode(value).count(b'"') == text.count('"') else None
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
 
 
-class _CarefulNumberError(Exception):
-    """A number may not be the one that is written."""
-
-
-def _texts_in(value: Mapping[str, object] | Sequence[object]) -> int:
-    """Return the number of keys and texts in an object or a list."""
-    count, members = (len(value), value.values()) if isinstance(value, dict) else (0, value)
-    kinds = list(map(type, members))
-    if not _PLAIN.issuperset(kinds):
-        for kind, each in zip(kinds, members, strict=True):
-            if kind is float:
-                if not -_EXACT < cast(float, each) < _EXACT:  # it may be a whole number that is too large for msgspec
-                    raise _CarefulNumberError
-            elif kind not in _PLAIN:
-                count += _texts_in(cast(dict[str, object], each))
-    return count + kinds.count(str)
-
-
 _decode_object = msgspec.json.Decoder(dict[str, object]).decode
-_PLAIN = {str, int, bool, type(None)}
-_EXACT = 2.0**53
+_encode = msgspec.json.Encoder().encode
 
 
 def _decoded(decoder: json.JSONDecoder, text: str) -> object:
@@ -366,6 +342,14 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\ud
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
 
 
+def item_line(item: Item, outcome: RunOutcome, *, with_texts: bool = False) -> str:
+    """Return the row of an item's outcome as a line of readable JSON."""
+    text = item_json(item, outcome, with_texts=with_texts)
+    if text is None:
+        return row_line(item_row(item, outcome, with_texts=with_texts))
+    return _readable(text.decode()) + "\n"
+
+
 def row_line(row: dict[str, Any]) -> str:
     """Return a row as a line of readable JSON."""
     return readable_json(row) + "\n"
@@ -384,6 +368,10 @@ def readable_json(value: object, *, indent: int | None = None) -> str:
             text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
     except ValueError:
         text = json.dumps(_with_finite_numbers(value), ensure_ascii=False, indent=indent, default=str)
+    return _readable(text)
+
+
+def _readable(text: str) -> str:
     return text if text.isascii() and "\x7f" not in text else _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -1,7 +1,7 @@
 """Read a large JSON file one element at a time."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from io import TextIOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any, cast
@@ -10,11 +10,18 @@ from polyjudge.errors import DataError, EncodingError
 
 from .json_lines import RepeatedKeyError, duplicate_key, find_repeated_key, without_repeats
 from .opening import open_bytes
+from .spill import Spilled
 
 _CHUNK = 1 << 16
 _SPACE = " \t\r\n"
+_LARGE = 1 << 22
+"""Characters of an element that are parsed at once; a million outputs of one language have a hundred times as many."""
 _DEEPEST = 100
 """Levels of lists and objects; Python fails at some hundreds, when writing sooner than when reading."""
+
+
+class _LargeError(Exception):
+    """A value is longer than it may be."""
 
 
 class JsonStream:
@@ -23,7 +30,11 @@ class JsonStream:
     The other members of the object are in `rest` after iteration, except, without names, lists of other values.
     """
 
-    def __init__(self, path: Path, names: tuple[str, ...] | None, encoding: str = "") -> None:
+    def __init__(
+        self, path: Path, names: tuple[str, ...] | None, encoding: str = "", *, inner: str = "", large: int = _LARGE
+    ) -> None:
+        """Read a file; a list under `inner` in a large element, of more than `large` characters, stays on disk."""
+        self._inner, self._large = inner, large
         self.rest: dict[str, Any] = {}
         self._path, self._encoding, self._list_name = path, encoding, ""
         self._names = names
@@ -63,13 +74,8 @@ class JsonStream:
         keys: set[str] = set()
         has_next = self._has_first("{", "}")
         while has_next:
-            if self._peek() != '"':
-                raise self._error("is not JSON: expected a name in quotes")
-            key = self._value()
-            if key in keys:
-                raise duplicate_key(key, self._path, self._line)
+            key = self._key(keys)
             keys.add(key)
-            self._take(":")
             if self._names is None and self._peek() == "[":
                 yield from self._objects(key)
             elif key in (self._names or ()) and self._peek() == "[":
@@ -98,8 +104,43 @@ class JsonStream:
         while has_next:
             self._peek()
             line = self._line
-            yield line, self._value()
+            yield line, self._element()
             has_next = self._has_next("]")
+
+    def _element(self) -> object:
+        """Parse the next element; if it is large, one member after the other."""
+        if not self._inner or self._peek() != "{":
+            return self._value()
+        try:
+            return self._value(most=self._large)
+        except _LargeError:
+            return self._large_object()
+
+    def _large_object(self) -> dict[str, object]:
+        found: dict[str, object] = {}
+        has_next = self._has_first("{", "}")
+        while has_next:
+            key = self._key(found)
+            is_inner = key == self._inner and self._peek() == "["
+            found[key] = Spilled(self._inner_elements()).close() if is_inner else self._value()
+            has_next = self._has_next("}")
+        return found
+
+    def _inner_elements(self) -> Iterator[object]:
+        has_next = self._has_first("[", "]")
+        while has_next:
+            yield self._value()
+            has_next = self._has_next("]")
+
+    def _key(self, known: Container[str]) -> str:
+        """Parse the next key of an object, and the colon after it."""
+        if self._peek() != '"':
+            raise self._error("is not JSON: expected a name in quotes")
+        key = self._value()
+        if key in known:
+            raise duplicate_key(key, self._path, self._line)
+        self._take(":")
+        return key
 
     def _has_first(self, opening: str, closing: str) -> bool:
         """Skip the opening character, and the closing one if nothing is between; return whether there is an element."""
@@ -115,8 +156,8 @@ class JsonStream:
         self._take(closing if is_closed else ",")
         return not is_closed
 
-    def _value(self) -> Any:
-        """Parse the next value; read more if the buffer may contain only a part of it."""
+    def _value(self, most: int = 0) -> Any:
+        """Parse the next value; read more if the buffer may contain only a part of it, up to `most` characters."""
         self._peek()
         while True:
             try:
@@ -132,7 +173,7 @@ class JsonStream:
                     self._line += self._buffer.count("\n", self._position, end)
                     self._position = end
                     return value
-            self._read_more()
+            self._read_more(most)
 
     def _peek(self) -> str:
         """Return the next character that is not white space, or an empty text at the end."""
@@ -149,9 +190,11 @@ class JsonStream:
             raise self._error(f"is not JSON: expected {character!r}")
         self._position += 1
 
-    def _read_more(self) -> None:
+    def _read_more(self, most: int = 0) -> None:
         """Read as much again as is unread, so that a long element is not parsed again for every chunk."""
         unread = self._buffer[self._position :]
+        if 0 < most < len(unread):
+            raise _LargeError
         more = self._file.read(max(_CHUNK, len(unread)))
         self._ended = not more
         self._buffer, self._position = unread + more, 0

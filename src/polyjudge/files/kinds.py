@@ -22,6 +22,7 @@ class FileKind(Enum):
     REPLIES = "replies of a cache"
     WORDS = "answers about words"
     CASES = "cases of a translator"
+    CASCADE = "the plan of a cascade"
     REPORT = "a report"
     """Everything that can be made again from other files."""
 
@@ -41,6 +42,7 @@ _ROWS = {
 """How the first row of a JSON Lines file is recognised: a key cannot be part of a text, where quotes are escaped."""
 _DOCUMENTS = {
     FileKind.CARD: _has(rb'\A\{\s*"schemaVersion"\s*:\s*\d+,\s*"judge"\s*:\s*\{\s*"provider"'),
+    FileKind.CASCADE: _has(rb'\A\{\s*"schemaVersion"\s*:\s*\d+,\s*"kind"\s*:\s*"polyjudge cascade"'),
     FileKind.TRANSLATION_SCORES: _has(rb"\A\[", rb'"languageName"\s*:', rb'"(?:script|grammar|coherence)Score"\s*:'),
     # The report as JSON contains the translations too.
     FileKind.TRANSLATIONS: _has(
@@ -56,6 +58,7 @@ _READ_BY = {
     FileKind.LABELS: "calibrate agreement and calibrate correct, with the results of a judge",
     FileKind.SCORES: "compare, label and calibrate agreement",
     FileKind.CARD: "calibrate card and report",
+    FileKind.CASCADE: "score and pairwise, as a cascade",
     FileKind.TRANSLATIONS: "translation check, quick and full, and report",
     FileKind.TRANSLATION_SCORES: "compare, and report together with the translations",
     FileKind.BASELINE: "compare",

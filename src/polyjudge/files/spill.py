@@ -2,16 +2,17 @@
 
 import json
 import os
+import pickle
 import sqlite3
 import weakref
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from mmap import mmap
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, Self, TypeVar, overload
 from weakref import finalize
 
 
@@ -214,3 +215,109 @@ class Names:
     def in_order(self) -> Iterator[int]:
         """Yield the numbers in the order of the names."""
         return (number for (number,) in self._scratch.execute("SELECT number FROM names ORDER BY name"))
+
+
+Item = TypeVar("Item")
+_BLOCKS_KEPT = 4
+_FEW_ITEMS = 20_000
+
+
+class SpillFile:
+    """A temporary file that holds the blocks of many sequences and is deleted with the last of them.
+
+    It has no name, so that no other program writes what is unpickled here.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._read: dict[int, Any] = {}
+        """The blocks that were read last, by position: some for each of the sequences that are read together."""
+
+    def add(self, block: object) -> int:
+        """Store a block and return its position."""
+        if self._file is None:  # most sequences are short
+            self._file = TemporaryFile()  # noqa: SIM115 - open as long as this object
+            finalize(self, self._file.close)
+        position = self._file.seek(0, 2)
+        pickle.dump(block, self._file, pickle.HIGHEST_PROTOCOL)
+        return position
+
+    def at(self, position: int) -> Any:
+        """Return the block at a position."""
+        assert self._file is not None
+        if position not in self._read:
+            self._file.seek(position)
+            if len(self._read) == _BLOCKS_KEPT:
+                del self._read[next(iter(self._read))]
+            self._read[position] = pickle.load(self._file)
+        return self._read[position]
+
+
+class Spilled(Sequence[Item]):
+    """A sequence that is appended to, and of which all but the last items are on disk if it is long.
+
+    It is read best from start to end, because it is read in blocks.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[Item] = (),
+        *,
+        file: SpillFile | None = None,
+        in_memory: int = _FEW_ITEMS,
+        block: int = 500,
+    ) -> None:
+        """Begin with some items; the first `in_memory` ones are in memory until there are more, or it is closed."""
+        self._file, self._block, self._in_memory = file or SpillFile(), block, max(in_memory, block)
+        self._positions = array("q")
+        self._last: list[Item] = []
+        self._count = 0
+        for item in items:
+            self.append(item)
+
+    def append(self, item: Item) -> None:
+        """Add an item."""
+        self._last.append(item)
+        self._count += 1
+        if len(self._last) == (self._block if self._positions else self._in_memory):
+            self._store()
+
+    def close(self) -> Self:
+        """Store the last items too; no more can be added."""
+        self._store()
+        return self
+
+    def _store(self) -> None:
+        last = self._last
+        for start in range(0, len(last), self._block):
+            self._positions.append(self._file.add(last[start : start + self._block]))
+        self._last = []
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Item]: ...
+    def __getitem__(self, place: int | slice) -> Item | Sequence[Item]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(self._count))]
+        if not -self._count <= place < self._count:
+            raise IndexError(place)
+        number, offset = divmod(place % self._count, self._block)
+        return self._items_of(number)[offset] if self._positions else self._last[place]
+
+    def __iter__(self) -> Iterator[Item]:
+        for number in range(len(self._positions)):
+            yield from self._items_of(number)
+        yield from self._last
+
+    def _items_of(self, number: int) -> Sequence[Item]:
+        if number == len(self._positions):
+            return self._last
+        return self._file.at(self._positions[number])
+
+    def short(self) -> "Sequence[Item]":
+        """Return the items as a tuple if they are few enough to be in memory, else this sequence."""
+        return tuple(self) if self._count <= self._in_memory else self

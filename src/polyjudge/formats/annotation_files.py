@@ -146,8 +146,17 @@ def _mqm_lines(row: Row, spans: list[dict[str, Any]], pair: str) -> Iterator[dic
             "target": _between(target, span.get("start"), span.get("end")),
             "category": str(span.get("category") or ""),
             "severity": str(span.get("severity") or "").capitalize(),
-            "comment": str(span.get("comment") or span.get("explanation") or ""),
+            "comment": _comment(span),
         }
+
+
+def _comment(span: Mapping[str, Any]) -> str:
+    """Return what was said of an error on one line: its explanation, and what should be there instead."""
+    if span.get("comment"):
+        return str(span["comment"])
+    correction = str(span.get("correction") or "")
+    parts = [str(span.get("explanation") or ""), f"correction: {correction}" if correction else ""]
+    return re.sub(r"[\t\r\n]+", " ", "; ".join(filter(None, parts)))
 
 
 def _between(text: str, start: object, end: object) -> str:

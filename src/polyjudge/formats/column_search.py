@@ -14,7 +14,8 @@ from polyjudge.languages.table import language_table
 
 from .columns import ROLES, ColumnMap, Row, TableOptions, opened
 
-_HEAD_ROWS = 100
+HEAD_ROWS = 100
+"""The first rows of a table, in which its columns are looked for."""
 _DEEPEST = 4
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s_\-.]+")
 _LONGEST_TAG_OF_A_CANDIDATE = 3
@@ -22,13 +23,15 @@ _LONGEST_TAG_OF_A_CANDIDATE = 3
 _TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
 _GENERIC = {"text", "content", "value", "string"}
 """Names inside an object that say nothing: `output.text` is an output."""
+_IDS_OF_LABELS = ("item", "instance", "unit")
+"""Names of ids in files of labels without texts; beside texts they may be anything."""
 _OWN_KEYS = {"outcome", "labelledAt", "kind", "annotator", "extra"}
 """Keys of the rows that polyjudge writes, beside the schema version."""
 
 
 def columns_of(path: Path, rows: Iterable[Row | str], options: TableOptions) -> ColumnMap:
     """Return the columns of a table by their roles, from its first rows and the options."""
-    head = [row for row in islice(rows, _HEAD_ROWS) if not isinstance(row, str)]
+    head = [row for row in islice(rows, HEAD_ROWS) if not isinstance(row, str)]
     found = tuple(dict.fromkeys(str(name) for row in head for name in row))
     if "provenance" in found or ("schemaVersion" in found and _OWN_KEYS.intersection(found)):
         own = {role: role for role in ROLES if role in found}
@@ -52,7 +55,7 @@ def _inner_names(row: Row, prefix: str = "", *, opens_texts: bool = False) -> It
             inner = opened(value) if prefix.count(".") < _DEEPEST else None
         if inner is None and prefix:
             yield f"{prefix}{name}"
-        elif inner is not None and len(inner) < _HEAD_ROWS:
+        elif inner is not None and len(inner) < HEAD_ROWS:
             yield from _inner_names(inner, f"{prefix}{name}.", opens_texts=opens_texts)
 
 
@@ -91,6 +94,8 @@ class _Search:
                 self._columns.setdefault(role, role)
         if not targets and self._options.header:
             targets = self._wide()
+        if not targets and self._columns.keys().isdisjoint(("candidate", "source", "reference")):
+            self._assume("id", _IDS_OF_LABELS, targets)
         left_out = ("candidate", "language") if targets else ()
         columns = {role: self._columns[role] for role in ROLES if role in self._columns and role not in left_out}
         return ColumnMap(self._path, self._all, columns, targets)

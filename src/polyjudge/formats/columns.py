@@ -39,6 +39,8 @@ class TableOptions:
     """Whether the first row has the names of the columns; else these are 1, 2, 3, …"""
     filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """The values that a row must have in a column, for readers of scores and labels."""
+    penalties: Mapping[str, float] = field(default_factory=dict[str, float])
+    """By which labels that follow from error spans are counted again; empty for those that the rows have."""
 
 
 AS_IT_IS = TableOptions()

@@ -6,13 +6,46 @@ from typing import Any, cast
 from polyjudge.rubrics.penalties import penalty_of, wmt_penalties
 
 _OMITTED = "missing"
+_LOWEST_LABEL = -25.0
+"""The lowest score that people give by marking errors on the labelling page."""
 
 
-def mqm_score(spans: Iterable[Mapping[str, Any]]) -> float:
-    """Return the score of a text: minus the sum of the penalties of its errors, which are those of WMT."""
-    table = wmt_penalties()
-    total = sum(penalty_of(str(span.get("category") or ""), str(span.get("severity") or ""), table) for span in spans)
+def mqm_score(spans: Iterable[Mapping[str, Any]], penalties: Mapping[str, float] | None = None) -> float:
+    """Return the score of a text: minus the sum of the penalties of its errors, by default those of WMT."""
+    total = sum(_penalty(span, penalties or wmt_penalties()) for span in spans)
     return -round(total, 9) if total else 0.0
+
+
+def _penalty(span: Mapping[str, Any], penalties: Mapping[str, float]) -> float:
+    return penalty_of(str(span.get("category") or ""), str(span.get("severity") or ""), penalties)
+
+
+def with_penalties(row: Mapping[str, Any], penalties: Mapping[str, float]) -> Mapping[str, Any]:
+    """Return a rating whose label follows from its error spans with the label by other penalties; others unchanged.
+
+    That is one that says so, and one whose label is the sum of WMT's penalties or of the scores of its spans.
+    """
+    given, label = _spans_in(row), row.get("label")
+    if given is None or isinstance(label, bool) or not isinstance(label, int | float):
+        return row
+    lowest = _LOWEST_LABEL if "labelledAt" in row else float("-inf")
+    counted = [span for span in given if span.get("state") != "rejected"]
+    own = [span.get("score") for span in counted]
+    sums = {max(lowest, mqm_score(counted))}
+    if all(isinstance(score, int | float) for score in own):
+        sums.add(-round(sum(cast(list[float], own)), 9))
+    if row.get("labelFrom") != "spans" and label not in sums:
+        return row
+    spans = [{**span, "score": _penalty(span, penalties)} for span in given]
+    return {**row, "label": max(lowest, mqm_score(counted, penalties)), "labelFrom": "spans", "spans": spans}
+
+
+def _spans_in(row: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
+    """Return the spans of a row; None if it has no list of them."""
+    given = row.get("spans")
+    if not isinstance(given, list):
+        return None
+    return [cast(Mapping[str, Any], each) for each in cast(list[object], given) if isinstance(each, Mapping)]
 
 
 def error_span(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
@@ -31,8 +32,21 @@ _INVALID_ID_TYPES = (dict, list, bool)
 _ROWS_FOR_VALUES = 10_000
 _VALUES_SHOWN = 12
 _LONGEST_VALUE = 40
+_MOST_KEPT = 1 << 22
+"""The size of the items that a survey keeps in memory, in bytes; more of them are read again."""
+_SIZE_OF_ITEM = 300
+"""What an item takes in memory beside its texts."""
 ItemsOfRow = Callable[[Row | str], Sequence[Item | str]]
 """Returns the items, or error messages, of a row; none if filters exclude it."""
+
+
+@dataclass(slots=True)
+class _Surveyed:
+    """What was there when the items were surveyed."""
+
+    version: Sequence[object] = ()
+    items: Sequence[Item] | None = None
+    """All of them, if they are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,7 @@ class ItemSource:
     default_context: Sequence[str] = DEFAULT_CONTEXT
     known: KnownColumns = field(default_factory=KnownColumns, compare=False, repr=False)
     """The columns that were found before."""
+    _surveyed: _Surveyed = field(default_factory=_Surveyed, init=False, compare=False, repr=False)
 
     @property
     def is_former(self) -> bool:
@@ -62,26 +77,48 @@ class ItemSource:
 
     def __iter__(self) -> Iterator[Item]:
         """Yield the items in the order of the file, without the invalid rows."""
+        if (kept := self._surveyed.items) is not None and self._surveyed.version == _version(self.path):
+            return iter(kept)
         usable = (item for _, _, item in self.read_all([self.path]) if isinstance(item, Item))
         return islice(usable, self.limit)
 
     def survey(self) -> "Survey":
-        """Read the whole file once, count the items and invalid rows, and check that ids are unique."""
+        """Read the file once, up to the limit, count the items and invalid rows, and check that ids are unique.
+
+        If they are few, the items are kept, and not read again as long as the file is the same.
+        """
         digest, count, problems, seen = ItemsDigest(), 0, Problems(), SeenIds()
         languages: set[str] = set()
+        version, kept = _version(self.path), list[Item]()
         for file, line, item in self.read_all([self.path]):
             if isinstance(item, str):
                 problems.note(Place(file, line), item)
-            elif self.limit is None or count < self.limit:
-                count += 1
-                seen.add(item)
-                digest.add(item)
-                languages.add(item.language)
+                continue
+            count += 1
+            seen.add(item)
+            digest.add(item)
+            languages.add(item.language)
+            if digest.size + count * _SIZE_OF_ITEM <= _MOST_KEPT:
+                kept.append(item)
+            else:
+                kept.clear()
+            if count == self.limit:
+                break
         if not count:
             filtered = self._excluded() if self.filters and not problems.count else ""
             raise DataError(f"no items to judge{filtered}{problems.why}", path=self.path)
         seen.check_unique(self, [self.path])
+        self._surveyed.version, self._surveyed.items = version, kept or None
         return Survey(count, problems.count, tuple(problems.named), digest.hexdigest(), tuple(sorted(languages)))
+
+    def is_unchanged(self, fingerprint: str) -> bool:
+        """Return whether the file still has the items of the survey with this fingerprint; a deleted one counts so."""
+        if self._surveyed.version == _version(self.path) or not self.path.exists():
+            return True
+        try:
+            return self.survey().fingerprint == fingerprint
+        except DataError:
+            return False
 
     def _excluded(self) -> str:
         """Say why the filters exclude all rows: which values their columns have."""
@@ -136,7 +173,7 @@ class ItemSource:
         wanted = self.default_context if self.context is None else self.context
         matcher = LanguageMatcher() if filters else None
         seen_by_judge = [name for name in wanted if names is None or name in names]
-        clusters = [name for name in CLUSTER_COLUMNS if names is None or name in names]
+        clusters = frozenset(name for name in CLUSTER_COLUMNS if names is None or name in names)
 
         def parse(row: Row | str) -> Item | str | None:
             if isinstance(row, str):
@@ -155,10 +192,20 @@ class ItemSource:
                 return f"{missing[0]!r} is missing, a column for the judge"
             language = row.get("language")
             tag = tags[str(language)] if language else ""
-            cluster = _first(row, clusters) if clusters else ""
+            cluster = "" if clusters.isdisjoint(row) else _first(row, CLUSTER_COLUMNS)
             return Item(str(own_id), candidate, _texts(row, seen_by_judge), tag, cluster)
 
         return parse
+
+
+def _version(path: Path) -> Sequence[object]:
+    """Return what changes when a file does, or one in a folder."""
+    found: list[object] = []
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        with suppress(OSError):
+            now = file.stat()
+            found.append((file, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,25 +245,27 @@ class ItemList:
         languages = tuple(sorted({item.language for item in self._items}))
         return Survey(len(self._items), 0, (), digest.hexdigest(), languages)
 
+    def is_unchanged(self, _: str) -> bool:
+        """Return whether the items are still those of the survey."""
+        return True
+
 
 class ItemsDigest:
     """A hash of items, in order."""
 
     def __init__(self) -> None:
         self._digest = sha256()
+        self.size = 0
+        """The length of their texts."""
 
     def add(self, item: Item, *more: str) -> None:
         """Add an item, and further texts that belong to it."""
         context = item.context
         parts = (item.id, item.candidate, *context, *context.values(), *more)
         sized = [f"{len(part) if part.isascii() else len(part.encode(errors=_SURROGATES))}:{part}" for part in parts]
-        self._digest.update("".join(sized).encode(errors=_SURROGATES))  # the sizes are in bytes
-
-    def taken(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield items, and add each when it is taken."""
-        for item in items:
-            self.add(item)
-            yield item
+        text = "".join(sized)
+        self.size += len(text)
+        self._digest.update(text.encode(errors=_SURROGATES))  # the sizes are in bytes
 
     def hexdigest(self) -> str:
         """Return the hash of all items added so far."""

@@ -1,6 +1,7 @@
 """Read a rating from what a row says: a number, a word such as pass, or a preference."""
 
 import math
+from collections.abc import Iterable
 
 from polyjudge.text.numbers import with_decimal_point
 
@@ -29,6 +30,13 @@ def number_of(given: object) -> float | str | None:
         return _finite(float(with_decimal_point(word)))
     except ValueError:
         return f"invalid rating {str(given)[:40]!r}; expected a number, pass or fail"
+
+
+def word_of(given: Iterable[object]) -> str:
+    """Return the first text, if it is a word and not a number; else an empty one."""
+    text = next((each.strip() for each in given if isinstance(each, str) and each.strip()), "")
+    is_word = isinstance(number_of(text), str) or text.casefold() in (*WORDS, *PREFERENCES)
+    return text if is_word else ""
 
 
 def _finite(number: float) -> float | str | None:

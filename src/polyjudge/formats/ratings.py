@@ -1,7 +1,6 @@
 """Read the ratings of people and judges from any file of rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -12,16 +11,27 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.languages.table import LanguageTags
 from polyjudge.records.calibration import JudgeIdentity, identity_of
-from polyjudge.records.codec import from_json
 from polyjudge.records.translation import PromptScore
 from polyjudge.store.labels import newest_rows
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.translation import scores_pass
 
-from .columns import AS_IT_IS, MISSING, Row, TableOptions, cell, made_id
-from .items import CLUSTER_COLUMNS
+from .columns import AS_IT_IS, MISSING, Row, TableOptions, cell
 from .metrics_files import SCORE_FILES, pair_of, system_scores
-from .rating_values import PREFERENCES, WORDS, number_of
+from .rating_fields import (
+    JUDGE_FIELDS,
+    cluster_of,
+    failure_of,
+    has_made_id,
+    judge_of_row,
+    lengths_of,
+    orders_of,
+    probability_of,
+    repeats_of,
+    systems_of,
+    text_of,
+)
+from .rating_values import PREFERENCES, WORDS, number_of, word_of
 from .row_files import column_map, first_row_of, named_rows_of
 from .row_filters import RowFilter
 from .tools import tool_format_of
@@ -35,7 +45,6 @@ _NAMES = ("score", "label")
 _JUDGES_OWN = ("verdict", "rating", "annotation")
 """Columns that are labels in a file of labels, but may be the judge's own in a file that has its scores too."""
 _MAX_PROBLEMS_SHOWN = 5
-_MADE_ID_LENGTH = 16
 _LONGEST = 400
 
 
@@ -69,8 +78,20 @@ class Rating(Struct, frozen=True, kw_only=True):
     """The second system of a pair, of which the rating is a preference; empty for the rating of one text."""
     source: str = ""
     """What the item was made from, if the row says so."""
+    category: str = ""
+    """The rating as it is written, if it is a word and categories are wanted; it may have no `value`."""
+    failure: str = ""
+    """Why there is no rating, if the row says so."""
+    lengths: tuple[int, int] | None = None
+    """The characters of the text, and of the second one of a pair, else 0; None without texts."""
+    repeats: tuple[float, ...] = ()
+    """The scores of the same judge, if it was asked several times."""
+    kind: str = ""
+    """The kind of rater that the row names, such as human or llm."""
     has_made_id: bool = False
     """Whether the id was made from the content, so that it differs between systems."""
+    probability: float | None = None
+    """Of a label: the probability that the item had of being labelled, if it was not the same for all items."""
 
 
 @dataclass(slots=True)
@@ -129,6 +150,8 @@ class RatingColumns:
     """Systems to exclude, by name, or in one language only, such as `en-de/refA`."""
     system: str = ""
     """The only system to include; empty for all."""
+    categories: bool = False
+    """Whether ratings may be any words; else words other than pass, fail and preferences are errors."""
     table: TableOptions = AS_IT_IS
     """How the file is to be read."""
 
@@ -200,65 +223,42 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
     """Return the rating of a row, or an error message, which is empty if the row is excluded."""
     if row.get("id") in (None, "") or isinstance(row["id"], dict | list | bool):
         return "'id' is missing"
-    system, other = _systems(row)
+    system, other = systems_of(row)
     notes.systems.add(system)
     if (columns.leave_out or columns.system) and columns.excludes(str(row.get("language") or ""), system):
         return ""
     found = _given(row, columns)
-    given = _value(row, columns, found)
-    if isinstance(given, str):
+    category = _category(row, columns, found)
+    if isinstance(given := _value(row, columns, found, category), str):
         return given
-    _name_judge(row, notes)
-    if not columns.value and given is not None:
-        notes.default_columns.add("label" if row.get("score") in (None, "") else "score")
+    if isinstance(probability := probability_of(row), str):
+        return probability
+    _note_row(row, columns, given, notes)
     words = {each.strip().casefold() for each in found if isinstance(each, str)}
-    notes.of_judges += row.get("outcome") == "result" and columns.value == "" and "label" not in row
     return Rating(
         id=str(row["id"]),
         value=given,
         language=tags[str(row.get("language") or row.get("languageCode") or "")],
-        group=_text(row.get(columns.group)) if columns.group else "",
-        cluster=_cluster(row, columns),
+        group=text_of(row.get(columns.group)) if columns.group else "",
+        cluster=cluster_of(row, columns.cluster),
         annotator=str(row.get("annotator") or ""),
         system=system,
         passed=passed if isinstance(passed := row.get("passed"), bool) else None,
         in_words=not words.isdisjoint(WORDS),
         is_preference=not words.isdisjoint(PREFERENCES),
-        verdict=PREFERENCES.get(_text(row.get("verdict"))),
-        orders=_orders(row),
-        part=_text(None if (part := cell(row, columns.part)) is MISSING else part),
+        verdict=PREFERENCES.get(text_of(row.get("verdict"))),
+        orders=orders_of(row),
+        part=text_of(None if (part := cell(row, columns.part)) is MISSING else part),
         other_system=other,
-        source=_text(row.get("source")),
-        has_made_id=_has_made_id(row, tags),
+        source=text_of(row.get("source")),
+        category=category,
+        kind=text_of(row.get("kind")).strip().casefold(),
+        failure=failure_of(row) if given is None else "",
+        lengths=lengths_of(row),
+        repeats=repeats_of(row),
+        has_made_id=has_made_id(row, tags),
+        probability=probability,
     )
-
-
-def _systems(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the system that wrote the text, and for a pair the other one."""
-    if "system" not in row and "otherSystem" not in row and "otherCandidate" not in row:
-        return "", ""
-    system, other = _text(row.get("system")), _text(row.get("otherSystem"))
-    if other or "otherCandidate" in row:
-        return system or "first", other or "second"
-    return system, ""
-
-
-def _has_made_id(row: Mapping[str, Any], tags: LanguageTags) -> bool:
-    """Return whether the id is one that `made_id` gives, also with a count after it."""
-    own = row["id"]
-    if not isinstance(own, str) or len(own.partition("-")[0]) != _MADE_ID_LENGTH:
-        return False
-    return "candidate" in row and own.partition("-")[0] == made_id(row, tags)
-
-
-def _orders(row: Mapping[str, Any]) -> tuple[float | None, float | None] | None:
-    """Return the preferences in both orders of a row that has a member for each."""
-    given = row.get("members")
-    if not isinstance(given, list):
-        return None
-    members = [cast(Mapping[str, Any], each) for each in cast(list[object], given) if isinstance(each, Mapping)]
-    by_order = {each.get("order"): PREFERENCES.get(_text(each.get("verdict"))) for each in members}
-    return (by_order["given"], by_order["swapped"]) if {"given", "swapped"} <= by_order.keys() else None
 
 
 def label_column(path: Path, table: TableOptions, *, in_results: bool = False) -> str:
@@ -277,27 +277,24 @@ def label_column(path: Path, table: TableOptions, *, in_results: bool = False) -
     return "label" if any(label not in empty for label in labels) else ""
 
 
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
+def _category(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) -> str:
+    """Return a rating that is a word, if such are wanted; of a judge that chooses one of several, its verdict."""
+    if not columns.categories or row.get("outcome") == "failure":
+        return ""
+    return word_of([row.get("verdict")] if row.get("outcome") == "result" and not columns.value else found)
 
 
-def _cluster(row: Mapping[str, Any], columns: RatingColumns) -> str:
-    for name in (columns.cluster,) if columns.cluster else CLUSTER_COLUMNS:
-        if name in row and row[name] not in (None, ""):
-            return str(row[name])
-    return ""
-
-
-def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) -> float | str | None:
-    """Return the rating of a row, None if there is none, or an error message."""
+def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object], category: str) -> float | str | None:
+    """Return the rating of a row, None if there is none or it is a category, or an error message."""
     if row.get("error") or (row.get("outcome") == "failure" and not (columns.value and found)):
         return None
     failed = cast(Mapping[str, Any], row.get("subscoreFailures") or {})
     if not found and columns.value.removeprefix("subscores.") in failed:
         return None
     if found:
-        return number_of(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
-    return None if columns.in_results else _no_column(columns)
+        number = number_of(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
+        return None if category and isinstance(number, str) else number
+    return None if columns.in_results or category else _no_column(columns)
 
 
 def _given(row: Mapping[str, Any], columns: RatingColumns) -> list[object]:
@@ -312,22 +309,27 @@ def _no_column(columns: RatingColumns) -> _NoColumn:
     return _NoColumn(f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}")
 
 
-_JUDGE_FIELDS = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswered")
+def _note_row(row: Mapping[str, Any], columns: RatingColumns, given: float | None, notes: Ratings) -> None:
+    """Note the judge of a row, and where its rating was found."""
+    _name_judge(row, notes)
+    if not columns.value and given is not None:
+        notes.default_columns.add("label" if row.get("score") in (None, "") else "score")
+    notes.of_judges += row.get("outcome") == "result" and columns.value == "" and "label" not in row
 
 
 def _name_judge(row: Mapping[str, Any], notes: Ratings) -> None:
     """Add the judge of a row, if the row names it."""
     given = row.get("provenance")
-    if not isinstance(given, dict) or given == notes.last_judge:
+    described = cast(Mapping[str, object], given) if isinstance(given, dict) else {"model": row.get("model")}
+    if described == notes.last_judge:
         return
-    notes.last_judge = cast(dict[str, object], given)
-    fields = {name: value for name in _JUDGE_FIELDS if (value := notes.last_judge.get(name))}
-    identity = tuple(map(repr, fields.values()))
+    notes.last_judge = described
+    identity = tuple(repr(value) for name in JUDGE_FIELDS if (value := described.get(name)))
     if identity in notes.named:
         return
     notes.named.add(identity)
-    with suppress(DataError):
-        notes.name_judge(from_json(JudgeIdentity, fields))
+    if (judge := judge_of_row(row)) is not None:
+        notes.name_judge(judge)
 
 
 def _of_translation_scores(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:

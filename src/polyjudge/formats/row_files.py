@@ -4,7 +4,7 @@ import hashlib
 import re
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -20,8 +20,9 @@ from polyjudge.folder_trust import make_folder, private_path
 from polyjudge.plugins import PLUGINS, Plugin, described
 from polyjudge.store.run_folder import MANIFEST_FILE, finished_parts
 
-from .column_search import columns_of
+from .column_search import HEAD_ROWS, columns_of
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions
+from .error_spans import with_penalties
 from .row_filters import RowFilter
 from .separated import separated_rows
 from .tools import TOOL_SUFFIXES, ToolFormat, is_metrics_folder, tool_format_of
@@ -29,13 +30,13 @@ from .tools import TOOL_SUFFIXES, ToolFormat, is_metrics_folder, tool_format_of
 STDIN = Path("-")
 _STDIN_FOLDER = "stdin"
 _HEAD = 4096
+_SHORT = 1 << 20
+"""The size of a file whose rows are kept, if they are all among the first, in bytes."""
 _MOST_KNOWN = 1000
 """Files whose columns are remembered, so that memory is bounded for a folder of any size."""
 _STARTS = ((b"PAR1", ".parquet"), (b"PK\x03\x04", ".xlsx"), (b"{", ".jsonl"), (b"[", ".json"))
 """How files of a format start."""
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
-
-
 _ENDINGS = re.compile(
     r"(\.(jsonl?|[ct]sv|xlsx|parquet|arrow|gz|zst|seg|sys|scores?|results?|annotations))+$", re.IGNORECASE
 )
@@ -60,8 +61,9 @@ class Place(NamedTuple):
         return f"at line {place.line}" if place.path == self.path else f"at {place}"
 
 
-MarkedRows = Iterator[tuple[int, Row | str, int]]
+MarkedRow = tuple[int, Row | str, int]
 """Line number, the row or an error message, and the offset of the end of the row."""
+MarkedRows = Iterator[MarkedRow]
 Reader = Callable[[Path, Mark, TableOptions], MarkedRows]
 """Yields the rows of a file from a position."""
 
@@ -260,8 +262,10 @@ def named_rows_of(path: Path, options: TableOptions, *needed: str) -> Rows:
         naming = mapper.naming(columns)
         for line, row, _ in rows_from(file, START, options):
             for named in naming(row):
-                if isinstance(named, str) or chosen.selects(named):
+                if isinstance(named, str):
                     yield Place(file, line), named
+                elif chosen.selects(named):
+                    yield Place(file, line), with_penalties(named, options.penalties) if options.penalties else named
     chosen.check(path)
 
 
@@ -275,21 +279,24 @@ def first_row_of(path: Path, options: TableOptions) -> Row:
 def column_map(path: Path, options: TableOptions) -> ColumnMap:
     """Return the columns of a file, or of the first file of a folder, by their roles."""
     for file in files_of(path):
-        return _columns_in(file, options)
+        return _columns_of(file, rows_from(file, START, options), options)
     return ColumnMap(path)
 
 
-def _columns_in(file: Path, options: TableOptions, reader: Reader | None = None) -> ColumnMap:
-    is_fixed = inner_suffix(file) in SAME_COLUMNS
-    found = columns_of(file, (row for _, row, _ in rows_from(file, START, options, reader)), options)
-    return replace(found, is_fixed=is_fixed)
+def _columns_of(file: Path, head: Iterable[MarkedRow], options: TableOptions) -> ColumnMap:
+    found = columns_of(file, (row for _, row, _ in head), options)
+    return replace(found, is_fixed=inner_suffix(file) in SAME_COLUMNS)
 
 
 class KnownColumns:
-    """The columns of files, and how they are read, for several readings; a changed file is looked at again."""
+    """The columns of files, and how they are read, for several readings; a changed file is looked at again.
+
+    The rows of a short file, which are all read to find its columns, are kept until the next file is looked at.
+    """
 
     def __init__(self) -> None:
         self._found: dict[Path, tuple[tuple[object, ...], Reader, ColumnMap]] = {}
+        self._short: tuple[Path | None, Sequence[MarkedRow]] = (None, ())
 
     def of(self, path: Path, options: TableOptions) -> ColumnMap:
         """Return what `column_map` returns."""
@@ -298,18 +305,22 @@ class KnownColumns:
     def opened(self, file: Path, start: Mark, options: TableOptions) -> tuple[ColumnMap, MarkedRows]:
         """Return the columns of a file, and what `rows_from` yields."""
         reader, columns = self._known(file, options)
-        return columns, rows_from(file, start, options, reader)
+        short, rows = self._short
+        return columns, iter(rows) if short == file and start == START else rows_from(file, start, options, reader)
 
     def _known(self, file: Path, options: TableOptions) -> tuple[Reader, ColumnMap]:
         try:
             found = file.stat()
-            version = (found.st_ino, found.st_size, found.st_mtime_ns, options)
+            version = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, options)
             known = self._found.get(file)
             if known is None or known[0] != version:
                 if len(self._found) >= _MOST_KNOWN:
                     self._found.clear()
                 reader = reader_of(file, options)
-                known = self._found[file] = (version, reader, _columns_in(file, options, reader))
+                head = list(islice(rows_from(file, START, options, reader), HEAD_ROWS))
+                is_short = len(head) < HEAD_ROWS and found.st_size <= _SHORT
+                self._short = (file, head) if is_short else (None, ())
+                known = self._found[file] = (version, reader, _columns_of(file, head, options))
         except (EncodingError, OSError) as error:
             raise _explained(error, file) from None
         return known[1:]
@@ -319,9 +330,7 @@ def files_of(path: Path) -> Iterable[Path]:
     """Return the file itself, or the files of a folder in the order of their names, or of the parts of a run folder."""
     if path.exists() and not path.is_dir() and not path.is_file():
         raise DataError("is not a regular file; items are read more than once, so save them to a file first", path=path)
-    if not path.is_dir():
-        return [path]
-    if is_metrics_folder(path):
+    if not path.is_dir() or is_metrics_folder(path):
         return [path]
     parts = finished_parts(path)
     if parts is not None:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec import Struct
-
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json
-from polyjudge.statistics.span_matching import Mark
+from polyjudge.records.spans import VERIFICATION, annotator_name
+from polyjudge.statistics.span_matching import IN_SOURCE, Mark, SpanAnnotation
 from polyjudge.store.labels import newest_rows
 from polyjudge.text.quotes import locate
 
@@ -19,32 +18,13 @@ from .columns import AS_IT_IS, Row, TableOptions
 from .items import CLUSTER_COLUMNS
 from .row_files import column_map, named_rows_of
 
-IN_SOURCE = 1 << 40
-"""Added to the places of spans in the source, so that they overlap none in the output."""
 MOST_SPANS = 2_000
 """Spans in one annotation; more are refused."""
 NO_PLACE = "without a place"
 _MAX_PROBLEMS_SHOWN = 5
+_OWN_FIELDS = ("annotator", "spans", "members", "provenance", "score", "outcome")
+"""What each member of a jury has of its own."""
 _JUDGE_FIELDS = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswered")
-
-
-class SpanAnnotation(Struct, frozen=True, kw_only=True):
-    """What one annotator marked in one text; no mark means that the annotator found no error."""
-
-    annotator: str
-    id: str = ""
-    pair: str = ""
-    """The languages, such as en-cs."""
-    unit: str = ""
-    """The part of the text that systems have in common, such as the segment of a test set."""
-    system: str = ""
-    source: str = ""
-    candidate: str = ""
-    language: str = ""
-    cluster: str = ""
-    marks: tuple[Mark, ...] = ()
-    without_place: tuple[Mark, ...] = ()
-    """Spans that are in no text, such as omissions."""
 
 
 @dataclass(slots=True)
@@ -69,11 +49,17 @@ class SpanAnnotations:
             self.problems.append(problem)
 
 
-def read_spans(path: Path, table: TableOptions = AS_IT_IS, into: SpanAnnotations | None = None) -> SpanAnnotations:
-    """Read the annotations of a file; of several by the same annotator of the same text, all are returned."""
+def read_spans(
+    path: Path, table: TableOptions = AS_IT_IS, into: SpanAnnotations | None = None, *, members: bool = False
+) -> SpanAnnotations:
+    """Read the annotations of a file; of several by the same annotator of the same text, all are returned.
+
+    `members`: a result of a jury, or of a judge that was asked repeatedly, is read as those of its members.
+    """
     found = SpanAnnotations() if into is None else into
     makes_ids = column_map(path, table).makes_ids
-    for place, row in newest_rows(named_rows_of(path, table)):
+    given = newest_rows(named_rows_of(path, table))
+    for place, row in ((at, part) for at, whole in given for part in (_members(whole) if members else [whole])):
         if isinstance(row, str):
             found.note(f"{place}: {row}")
         elif row.get("outcome") == "failure" or _is_unrated(row):
@@ -85,6 +71,26 @@ def read_spans(path: Path, table: TableOptions = AS_IT_IS, into: SpanAnnotations
             else:
                 found.annotations.append(annotation)
     return found
+
+
+def _members(row: Row | str) -> list[Row | str]:
+    """Return the results of the members of a jury as rows of the same text; the row itself if it has none."""
+    given = None if isinstance(row, str) else row.get("members")
+    if isinstance(row, str) or not isinstance(given, list):
+        return [row]
+    own: list[Row] = [cast(Row, each) for each in cast(list[object], given) if _is_member(each)]
+    shared = {name: value for name, value in row.items() if name not in _OWN_FIELDS}
+    return [part for each in own for part in _members({**shared, **each, "outcome": _kind_of(each)})] or [row]
+
+
+def _is_member(given: object) -> bool:
+    """Return whether this is a result or failure of a member, not of the second judge, who only confirms."""
+    origin = cast(Row, given).get("provenance") if isinstance(given, Mapping) else None
+    return isinstance(origin, Mapping) and cast(Row, origin).get("rubric") != VERIFICATION
+
+
+def _kind_of(member: Row) -> str:
+    return "result" if "score" in member else "failure"
 
 
 def _of_row(row: Row, notes: SpanAnnotations, *, makes_ids: bool) -> SpanAnnotation | str:
@@ -138,9 +144,7 @@ def _annotator(row: Row, notes: SpanAnnotations) -> str:
         return _text(row.get("annotator"))
     given = cast(Mapping[str, Any], origin)
     repeat = given.get("repeat")
-    name = f"{given.get('provider')}/{given.get('model')}" + (
-        f" #{repeat + 1}" if isinstance(repeat, int) and repeat else ""
-    )
+    name = annotator_name(str(given.get("provider")), str(given.get("model")), repeat if isinstance(repeat, int) else 0)
     if name not in notes.judges:
         notes.judges[name] = from_json(JudgeIdentity, {key: given[key] for key in _JUDGE_FIELDS if given.get(key)})
     return name
@@ -179,10 +183,11 @@ def _mark(span: Row, candidate: str, source: str, notes: SpanAnnotations) -> Mar
         )
     )
     severity, category = _text(span.get("severity")).strip().casefold(), _text(span.get("category"))
+    said = _text(span.get("explanation"))
     text, other = (source, candidate) if in_source else (candidate, source)
     quote = _text(span.get("sourceText") if "sourceStart" in span else span.get("text"))
     if not _is_place(start, end):
-        return Mark(-1, -1, severity, category) if start is None and end is None else "not a span"
+        return Mark(-1, -1, severity, category, said) if start is None and end is None else "not a span"
     first, last = cast(int, start), cast(int, end)
     method = "given"
     if text and quote and text[first:last] != quote:
@@ -194,7 +199,7 @@ def _mark(span: Row, candidate: str, source: str, notes: SpanAnnotations) -> Mar
         return "not in the text"
     notes.methods[method] += 1
     shift = IN_SOURCE if in_source else 0
-    return Mark(first + shift, last + shift, severity, category)
+    return Mark(first + shift, last + shift, severity, category, said)
 
 
 def _is_place(start: object, end: object) -> bool:

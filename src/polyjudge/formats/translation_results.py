@@ -2,7 +2,7 @@
 
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,9 +13,11 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import readable_json
+from polyjudge.files.json_pieces import readable_pieces
 from polyjudge.files.json_stream import JsonStream, is_deep
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.opening import inner_suffix
+from polyjudge.files.spill import Spilled, SpillFile
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.codec import field_names, from_open_json
 from polyjudge.records.translation import LanguageResult, PromptResult
@@ -109,7 +111,7 @@ class TranslationResults:
 
     def _rows(self) -> Iterator[tuple[int, object]]:
         if is_results_file(self.path, self.table):
-            stream = JsonStream(self.path, _LIST_NAMES, self.table.encoding)
+            stream = JsonStream(self.path, _LIST_NAMES, self.table.encoding, inner="prompts")
             for line, row in stream:
                 yield line, _NOT_AN_OBJECT if isinstance(row, str) else row
             self.about = stream.rest
@@ -119,6 +121,7 @@ class TranslationResults:
     def _grouped(self) -> Iterator[tuple[int, object]]:
         """Yield rows that are languages, then the rows that are single prompts, grouped by language."""
         languages: dict[str, tuple[int, dict[str, Any]]] = {}
+        rows = SpillFile()
         mapper = RowMapper(makes_ids=False)
         for file in files_of(self.path):
             columns = column_map(file, self.table)
@@ -136,7 +139,7 @@ class TranslationResults:
                     if isinstance(named, str) or not key:
                         yield line, named if isinstance(named, str) else "'language' is missing"
                         continue
-                    _, language = languages.setdefault(key, (line, {"prompts": []}))
+                    _, language = languages.setdefault(key, (line, {"prompts": Spilled(file=rows, in_memory=0)}))
                     language.update({**known, **language})
                     language["prompts"].append(_FlatRow(line, naming.prompt(named)))
         yield from languages.values()
@@ -151,16 +154,16 @@ class TranslationResults:
             return self._note(line, _NAMELESS)
         shown = name[:60] if name.isprintable() else repr(name[:60])
         given: object = cast(Mapping[str, Any], row).get("prompts")
-        if not isinstance(given, list):
+        if not isinstance(given, list | Spilled):
             self._note(line, f"{shown}: prompts must be a list")
             given = []
         code = values.get("language_code") or name
         prompt_id = f"prompt {code[:60] if code.isprintable() else repr(code[:60])}"
-        prompts = [
-            self._prompt(line, f"{prompt_id}:{index}", each) for index, each in enumerate(cast(list[object], given))
-        ]
+        prompts = (
+            self._prompt(line, f"{prompt_id}:{index}", each) for index, each in enumerate(cast(Sequence[object], given))
+        )
         values["language_name"] = name
-        return LanguageResult(**values, prompts=tuple(prompt for prompt in prompts if prompt is not None))
+        return LanguageResult(**values, prompts=Spilled(each for each in prompts if each is not None).short())
 
     def _prompt(self, line: int, place: str, row: object) -> PromptResult | None:
         if isinstance(row, _FlatRow):
@@ -219,6 +222,11 @@ def language_row(language: LanguageResult) -> dict[str, Any]:
     return {**_row(language), "prompts": [_row(prompt) for prompt in language.prompts]}
 
 
+def language_pieces(language: LanguageResult, *, indent: int | None = None) -> Iterator[str]:
+    """Yield the row of a language as JSON in pieces."""
+    return readable_pieces({**_row(language), "prompts": map(_row, language.prompts)}, indent=indent)
+
+
 def read_language_row(row: Mapping[str, Any]) -> LanguageResult:
     """Return the language of a row that `language_row` returned."""
     language = from_open_json(LanguageResult, {**row, "prompts": []})
@@ -234,7 +242,7 @@ def write_translation_results(
         file.write(f'{{{head}"results": [\n' if about else "[\n")
         for number, language in enumerate(languages):
             file.write(",\n" if number else "")
-            file.write(readable_json(language_row(language), indent=1))
+            file.writelines(language_pieces(language, indent=1))
         file.write("\n]}\n" if about else "\n]\n")
 
 

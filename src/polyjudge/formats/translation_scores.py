@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import readable_json
+from polyjudge.files.json_pieces import readable_pieces
 from polyjudge.files.json_stream import JsonStream, is_deep
 from polyjudge.files.kinds import FileKind, refuse_other_kind
-from polyjudge.files.spill import ScratchRows
+from polyjudge.files.spill import Spilled, SpillFile
 from polyjudge.records.codec import from_open_json, to_open_json
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageScore, PromptScore
@@ -90,12 +91,22 @@ def write_translation_scores(path: Path, scores: Iterable[LanguageScore], *, for
 
 def score_row(score: LanguageScore) -> dict[str, Any]:
     """Return a score as a row of a file; an unknown score is null."""
-    return {
-        "schemaVersion": SCHEMA_VERSION,
-        **_NULLS,
-        **to_open_json(score),
-        "prompts": [{"index": each.index, **_NULLS, **to_open_json(each)} for each in score.prompts],
-    }
+    return {**_fields(score), "prompts": list(_prompt_rows(score))}
+
+
+def score_pieces(score: LanguageScore, **more: str) -> Iterator[str]:
+    """Yield the row of a score as JSON in pieces, after more fields."""
+    return readable_pieces({**more, **_fields(score), "prompts": _prompt_rows(score)})
+
+
+def _fields(score: LanguageScore) -> dict[str, Any]:
+    """Return the row of a score without its prompts, which are at the place of `prompts` if there are any."""
+    fields = to_open_json(replace(score, prompts=score.prompts[:1]))
+    return {"schemaVersion": SCHEMA_VERSION, **_NULLS, **fields}
+
+
+def _prompt_rows(score: LanguageScore) -> Iterator[dict[str, Any]]:
+    return ({"index": each.index, **_NULLS, **to_open_json(each)} for each in score.prompts)
 
 
 def read_score_row(row: Mapping[str, Any]) -> LanguageScore:
@@ -116,28 +127,29 @@ class TranslationScores:
         self.path = path
         self.problems: list[str] = []
         self.skipped = 0
-        self._rows = ScratchRows()
-        self._places: dict[str, int] = {}
+        self._prompts = SpillFile()
+        self._rows: dict[str, LanguageScore] = {}
+        """By name or tag; the prompts are on disk."""
         self.holds_scores = False
         """Whether any row has a score, or an error or notes instead."""
-        for line, row in JsonStream(path, _LIST_NAMES):
+        for line, row in JsonStream(path, _LIST_NAMES, inner="prompts"):
             self._add(line, self._score(line, row))
 
     def __len__(self) -> int:
         """Return the number of names and tags that have a row."""
-        return len(self._places)
+        return len(self._rows)
 
     def __iter__(self) -> Iterator[LanguageScore]:
         """Yield the rows in the order of the file."""
-        for place in sorted(set(self._places.values())):
-            yield read_score_row(self._rows.at(place))
+        for score in {id(each): each for each in self._rows.values()}.values():
+            yield _loaded(score)
 
     def find(self, code: str, name: str) -> LanguageScore | None:
         """Return the row of a language by its tag, or by its name if the row has no tag."""
         tags = [f"tag {code.casefold()}"] if code else [f"name with tag {name.casefold()}"]
         for key in (*tags, f"name {name.casefold()}"):
-            if key in self._places:
-                return read_score_row(self._rows.at(self._places[key]))
+            if key in self._rows:
+                return _loaded(self._rows[key])
         return None
 
     def _add(self, line: int, score: LanguageScore | None) -> None:
@@ -146,12 +158,12 @@ class TranslationScores:
         self.holds_scores |= bool(score.error or score.notes) or has_scores(score)
         tag, name = score.language_code.casefold(), score.language_name.casefold()
         key = f"tag {tag}" if tag else f"name {name}"
-        if key in self._places:
+        if key in self._rows:
             self._note(line, f"duplicate language {score.language_name!r}")
             return
-        self._places[key] = self._rows.add(score_row(score))
+        self._rows[key] = score
         if tag:
-            self._places.setdefault(f"name with tag {name}", self._places[key])
+            self._rows.setdefault(f"name with tag {name}", score)
 
     def _score(self, line: int, row: object) -> LanguageScore | None:
         """Return the score of a row; report an invalid row."""
@@ -165,18 +177,21 @@ class TranslationScores:
         except DataError as error:
             self._note(line, str(error))
             return _unjudged(data, str(error))
-        prompts = [self._prompt(line, score.language_name, each) for each in self._prompts(line, data)]
-        return replace(score, prompts=tuple(prompt for prompt in prompts if prompt is not None))
+        given = (self._prompt(line, score.language_name, each) for each in self._given(line, data))
+        prompts = Spilled((prompt for prompt in given if prompt is not None), file=self._prompts)
+        return replace(score, prompts=prompts.close())
 
-    def _prompts(self, line: int, row: Mapping[str, Any]) -> list[object]:
+    def _given(self, line: int, row: Mapping[str, Any]) -> Sequence[object]:
         given: object = row.get("prompts")
-        if given is not None and not isinstance(given, list):
+        if given is not None and not isinstance(given, list | Spilled):
             self._note(line, "prompts must be a list")
-        return cast(list[object], given) if isinstance(given, list) else []
+        return cast(Sequence[object], given) if isinstance(given, list | Spilled) else []
 
     def _prompt(self, line: int, name: str, row: object) -> PromptScore | None:
         if not isinstance(row, Mapping):
             return self._note(line, f"{name!r}: a prompt must be a JSON object")
+        if is_deep(cast(object, row)):
+            return self._note(line, f"{name!r}: a prompt is nested too deeply")
         try:
             return _read(PromptScore, cast(Mapping[str, Any], row))
         except DataError as error:
@@ -186,6 +201,11 @@ class TranslationScores:
         self.skipped += 1
         if len(self.problems) < _MAX_PROBLEMS_SHOWN:
             self.problems.append(f"{self.path}:{line}: {problem[:_LONGEST_PROBLEM]}")
+
+
+def _loaded(score: LanguageScore) -> LanguageScore:
+    """Return a score with its prompts in memory, unless they are many."""
+    return replace(score, prompts=score.prompts.short()) if isinstance(score.prompts, Spilled) else score
 
 
 def _read(kind: type[Score], row: Mapping[str, Any]) -> Score:

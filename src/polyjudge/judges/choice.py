@@ -18,10 +18,11 @@ from polyjudge.records.requests import ModelName, Reply
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, judged_texts, render_context
 
 from . import base
-from .base import Asker, ProviderSource, Question, Reading, ReplyLimit
+from .asking import Asker, ProviderSource, Question, Reading, ReplyLimit, with_token_probabilities
 from .judged_text import ReplyContext
 from .parsing import JudgeJson, read_reply
 from .reply_text import first_turn, without_reasoning
+from .token_probabilities import Probabilities, label_probabilities, place_of_label
 
 LABEL_LIMIT = ReplyLimit(local=2048, remote=None)
 """The limit of a reply with one label and a brief reason."""
@@ -33,6 +34,8 @@ class ChoiceJudge:
 
     A list of labels goes from best to worst, with scores in equal steps from 1.0 to 0.0. Otherwise, give a mapping of
     labels to scores, or use only the result's `verdict`.
+
+    With `token_probabilities`, results have the probability of each label, if the provider gives those of tokens.
     """
 
     score = base.score
@@ -51,17 +54,27 @@ class ChoiceJudge:
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
+        *,
+        token_probabilities: bool = False,
     ) -> None:
         self.labels = Labels(labels)
         self._template = read_prompt("choice")
-        self.fingerprint = fingerprint([self._template, self.labels.scores], 16)
-        self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
+        self.asked_fingerprint = fingerprint([self._template, self.labels.scores], 16)
+        self.fingerprint = with_token_probabilities(self.asked_fingerprint, token_probabilities)
+        self.asker = Asker(
+            model,
+            system=system,
+            cache_db=cache_db,
+            provider=provider,
+            limit=LABEL_LIMIT,
+            token_probabilities=token_probabilities,
+        )
         self.model = self.asker.given_model
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
-        question = Question(prompt, self.labels.schema(), "choice", self.fingerprint, repeat)
+        question = Question(prompt, self.labels.schema(), "choice", self.asked_fingerprint, repeat)
         return await self.asker.outcome(question, partial(self.labels.read, judged=judged_texts(candidate, context)))
 
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
@@ -115,14 +128,22 @@ class Labels:
         if label is None:
             message = f"the verdict must be {self.listed()}, not {found.value['verdict']!r}"
             raise UnreadableReplyError(message, text=reply.text)
-        reason = str(found.value.get("reason") or "")
-        return {
+        reading: Reading = {
             "score": self.scores[label],
-            "reason": reason,
+            "reason": str(found.value.get("reason") or ""),
             "verdict": label,
             "parse_method": found.parse_method,
             "repaired": found.repaired,
         }
+        shares = self._probabilities(reply, found, label) if reply.tokens else None
+        if shares is not None:
+            reading["probabilities"], reading["other_probability"] = shares
+            reading["expected_score"] = shares.expected(self.scores)
+        return reading
+
+    def _probabilities(self, reply: Reply, found: JudgeJson, label: str) -> Probabilities | None:
+        place = place_of_label(reply.text, found, "verdict", label)
+        return None if place is None else label_probabilities(reply, place, tuple(self.scores))
 
     def _find(self, reply: Reply, context: ReplyContext) -> JudgeJson:
         bare = _form(without_reasoning(first_turn(reply.text)))
@@ -164,12 +185,16 @@ class BinaryJudge:
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
+        *,
+        token_probabilities: bool = False,
     ) -> None:
         if isinstance(verdicts, str) or len(verdicts) != 2:
             count = 1 if isinstance(verdicts, str) else len(verdicts)
             raise ConfigError(f"BinaryJudge requires exactly 2 verdicts, got {count}")
         self.verdicts = list(verdicts)
-        self._choice = ChoiceJudge(self.verdicts, model, system, cache_db, provider)
+        self._choice = ChoiceJudge(
+            self.verdicts, model, system, cache_db, provider, token_probabilities=token_probabilities
+        )
         self.model = self._choice.model
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:

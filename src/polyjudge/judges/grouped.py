@@ -29,7 +29,7 @@ from polyjudge.rubrics.prompts import (
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import Asker, ProviderSource, Question, Reading
+from .asking import Asker, ProviderSource, Question, Reading
 from .judged_text import ReplyContext
 from .parsing import JudgeJson, read_judge_json
 from .reply_text import decode, first_turn, unfenced, without_reasoning

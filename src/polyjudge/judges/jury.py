@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from msgspec.structs import replace
 
@@ -19,7 +19,11 @@ from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, 
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import ItemJudge, Judge, ModelAddresses, ProviderSource, bound, close_judge
+from .asking import ProviderSource
+from .base import ItemJudge, Judge, ModelAddresses, asked_fingerprint, bound, close_judge
+
+Joint = Callable[[JudgeResult, str, Mapping[str, Any] | None], JudgeResult]
+"""What a judge may offer as `joint`: the combined result of several judges of its kind, with what they found."""
 
 
 class RepeatedJudge:
@@ -37,8 +41,14 @@ class RepeatedJudge:
         self._judge = judge
         self.rubric: object = getattr(judge, "rubric", None)
         self.fingerprint: str = getattr(judge, "fingerprint", "")
+        self.asked_fingerprint = asked_fingerprint(judge)
         self.models: ModelAddresses = getattr(judge, "models", ())
         self.repeats = times
+
+    @property
+    def joint(self) -> "Joint | None":
+        """How the judge combines several of its results, beyond their scores; None if it does not."""
+        return getattr(self._judge, "joint", None)
 
     def bind(self, source: ProviderSource) -> "RepeatedJudge":
         """Return this judge with its provider opened by a run."""
@@ -48,7 +58,8 @@ class RepeatedJudge:
         """Return the mean of all answers with a verdict; more than half must have one."""
         numbers = range(repeat * self.repeats, (repeat + 1) * self.repeats)
         answers = await together(self._judge.outcome(candidate, context, repeat=number) for number in numbers)
-        return with_passed(self.rubric, combined(tuple(answers), quorum=self.repeats // 2 + 1))
+        found = combined(tuple(answers), quorum=self.repeats // 2 + 1)
+        return with_passed(self.rubric, _joined(found, self.joint, candidate, context))
 
     async def aclose(self) -> None:
         """Close the judge's connections."""
@@ -93,6 +104,12 @@ class Jury:
         self.repeats: int = getattr(first, "repeats", 1)
 
     @property
+    def joint(self) -> "Joint | None":
+        """How the members combine their results, beyond their scores; None unless all of them do."""
+        offered: list[Joint | None] = [getattr(judge, "joint", None) for judge in self.judges]
+        return None if None in offered else offered[0]
+
+    @property
     def models(self) -> ModelAddresses:
         """The members' models with their addresses."""
         return tuple(model for judge in self.judges for model in getattr(judge, "models", ()))
@@ -111,7 +128,8 @@ class Jury:
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the combined result of the members, or a failure if too few of them have a verdict."""
         members = await together(judge.outcome(candidate, context, repeat=repeat) for judge in self.judges)
-        return with_passed(self.rubric, combined(tuple(members), self.quorum, self._aggregate))
+        found = combined(tuple(members), self.quorum, self._aggregate)
+        return with_passed(self.rubric, _joined(found, self.joint, candidate, context))
 
     async def aclose(self) -> None:
         """Close the members' connections."""
@@ -215,7 +233,33 @@ def combined(
         flags={name: majority == "yes" for name, majority in majorities.items() if majority},
         provenance=joint_provenance(members),
         members=members,
+        **joint_probabilities(results),
     )
+
+
+def _joined(outcome: Outcome, joint: Joint | None, candidate: str, context: Mapping[str, Any] | None) -> Outcome:
+    return outcome if joint is None or isinstance(outcome, Failure) else joint(outcome, candidate, context)
+
+
+class _Joint(TypedDict, total=False):
+    probabilities: dict[str, float]
+    other_probability: float
+    expected_score: float
+
+
+def joint_probabilities(members: Sequence[Outcome]) -> _Joint:
+    """Return the mean probabilities and expected score of several results; nothing unless all of them have them."""
+    results = [member for member in members if isinstance(member, JudgeResult)]
+    if len(results) < len(members) or any(result.expected_score is None for result in results):
+        return {}
+    joint: _Joint = {"expected_score": fmean(result.expected_score or 0.0 for result in results)}
+    if all(result.probabilities for result in results):
+        names = dict.fromkeys(name for result in results for name in result.probabilities)
+        joint["probabilities"] = {
+            name: round(fmean(result.probabilities.get(name, 0.0) for result in results), 6) for name in names
+        }
+        joint["other_probability"] = round(fmean(result.other_probability or 0.0 for result in results), 6)
+    return joint
 
 
 def scale_of(judge: Judge) -> Scale | None:

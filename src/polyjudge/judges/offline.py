@@ -44,6 +44,12 @@ def offline_model(policy: "CheckPolicy | None" = None) -> str:
     return f"{MODEL}-{digest}" if digest else MODEL
 
 
+def offline_judge(setup: "tuple[Rubric, CheckPolicy | None]") -> "OfflineJudge":
+    """Return the judge for a rubric and a policy, as other processes make it."""
+    rubric, policy = setup
+    return OfflineJudge(rubric, policy=policy)
+
+
 def can_judge_offline(rubric: Rubric) -> bool:
     """Return whether the checks can judge by a rubric."""
     return {criterion.name for criterion in rubric.criteria} == {"script", "grammar", "coherence"}

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from polyjudge.records.outcomes import OTHER_CANDIDATE, PAIR_FIELDS, Failure, JudgeResult, Order, Outcome, Preference
 
 from . import base
-from .base import ModelAddresses, ProviderSource
-from .jury import joint_provenance
+from .asking import ProviderSource
+from .base import ModelAddresses
+from .jury import joint_probabilities, joint_provenance
 from .pairwise import PairwiseJudge
 
 _SCORES: dict[Preference, float] = {"first": 1.0, "tie": 0.5, "second": 0.0}
@@ -32,6 +33,7 @@ class PairJudge:
     def __init__(self, judge: PairwiseJudge) -> None:
         self._judge = judge
         self.fingerprint = judge.fingerprint
+        self.asked_fingerprint = judge.asked_fingerprint
 
     @property
     def models(self) -> ModelAddresses:
@@ -62,6 +64,7 @@ class PairJudge:
             verdict=found.preference,
             provenance=joint_provenance(members),
             members=members,
+            **joint_probabilities(members),
         )
 
     async def aclose(self) -> None:
@@ -73,5 +76,11 @@ def _in_order(answer: Outcome, order: Order) -> Outcome:
     """Return the answer of one order with a verdict about the given order."""
     if isinstance(answer, Failure):
         return answer
-    preference = _IN_ORDER[order][answer.verdict]
-    return replace(answer, score=_SCORES[preference], verdict=preference, order=order)
+    preferences = _IN_ORDER[order]
+    preference = preferences[answer.verdict]
+    changed = replace(answer, score=_SCORES[preference], verdict=preference, order=order)
+    if not answer.probabilities:
+        return changed
+    shares: dict[Preference, float] = {preferences[verdict]: share for verdict, share in answer.probabilities.items()}
+    expected = sum(_SCORES[each] * share for each, share in shares.items())
+    return replace(changed, probabilities={**shares}, expected_score=expected)

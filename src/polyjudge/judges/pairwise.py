@@ -18,7 +18,8 @@ from polyjudge.records.rubrics import RubricCriterion
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, judged_texts, render_context
 
 from . import base
-from .base import Asker, Context, Question, raise_failure, then_close
+from .asking import Asker, Question, with_token_probabilities
+from .base import Context, raise_failure, then_close
 from .choice import LABEL_LIMIT, Labels, read_prompt
 
 Pair = tuple[str, str] | tuple[str, str, Context]
@@ -39,12 +40,22 @@ class PairwiseJudge:
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
+        *,
+        token_probabilities: bool = False,
     ) -> None:
         self.criteria = tuple(criteria)
         self._template = read_prompt("pairwise")
         self._labels = Labels({"A": 1.0, "B": 0.0, "tie": 0.5}, called="answer")
-        self.fingerprint = fingerprint([self._template, self.criteria], 16)
-        self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
+        self.asked_fingerprint = fingerprint([self._template, self.criteria], 16)
+        self.fingerprint = with_token_probabilities(self.asked_fingerprint, token_probabilities)
+        self.asker = Asker(
+            model,
+            system=system,
+            cache_db=cache_db,
+            provider=provider,
+            limit=LABEL_LIMIT,
+            token_probabilities=token_probabilities,
+        )
         self.model = self.asker.given_model
 
     async def outcome(
@@ -102,7 +113,7 @@ class PairwiseJudge:
     async def ask(self, shown_first: str, shown_second: str, context: Context, *, repeat: int = 0) -> Outcome:
         """Ask in one order; the verdict is A for the one shown first, B for the other, or tie."""
         prompt = self.build_prompt(shown_first, shown_second, context)
-        question = Question(prompt, self._labels.schema(), "pairwise", self.fingerprint, repeat)
+        question = Question(prompt, self._labels.schema(), "pairwise", self.asked_fingerprint, repeat)
         judged = (shown_first, *judged_texts(shown_second, context))
         return await self.asker.outcome(question, partial(self._labels.read, judged=judged))
 

@@ -16,7 +16,8 @@ from polyjudge.verdicts.items import with_passed
 from polyjudge.version import __version__
 
 from . import base
-from .base import ItemJudge, ModelAddresses, ProviderSource, bound, close_judge
+from .asking import ProviderSource
+from .base import ItemJudge, ModelAddresses, bound, close_judge
 
 _NO_MODEL = "default"
 

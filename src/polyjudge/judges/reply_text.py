@@ -345,6 +345,11 @@ def labelled_values(text: str, key: str) -> list[str]:
     return [_line_value(match[1]) for match in _line_of(key).finditer(text)]
 
 
+def labelled_places(text: str, key: str) -> list[Span]:
+    """Return the places of what follows `key:` on lines that begin with it."""
+    return [match.span(1) for match in _line_of(key).finditer(text)]
+
+
 def last_line_is_labelled(text: str, key: str) -> bool:
     """Return whether the text ends in the line of a label, so that its value may be cut off."""
     return bool(labelled_values(text.rstrip().rpartition("\n")[2], key))

@@ -14,7 +14,7 @@ from polyjudge.records.sessions import Review, ReviewVerdict
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence
 
 from . import base
-from .base import Asker, Question, Reading
+from .asking import Asker, Question, Reading
 from .choice import read_prompt
 from .reply_text import without_reasoning
 from .review_lines import (

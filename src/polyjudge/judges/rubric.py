@@ -22,9 +22,10 @@ from polyjudge.text.numbers import plain_number
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import Asker, Question, Reading
+from .asking import Asker, Question, Reading, with_token_probabilities
 from .judged_text import ReplyContext
 from .parsing import JudgeJson, read_reply
+from .token_probabilities import Probabilities, number_probabilities, place_of_number
 
 if TYPE_CHECKING:
     from polyjudge.checks.policy import CheckPolicy
@@ -79,6 +80,27 @@ def weighted_mean(rubric: Rubric, subscores: Mapping[str, float]) -> float | Non
         total += criterion.weight * score
         weights += criterion.weight
     return total / weights
+
+
+def with_expected_score(rubric: Rubric, reading: Reading, found: JudgeJson, reply: Reply) -> Reading:
+    """Return a reading with its expected score, if it is certain which tokens are the scores that make it up."""
+
+    def probabilities(key: str, value: float) -> Probabilities | None:
+        place = place_of_number(reply.text, found, key, value)
+        return None if place is None else number_probabilities(reply, place, rubric.scale)
+
+    if rubric.overall:
+        own = probabilities("score", reading["score"])
+        if own is None:
+            return reading
+        expected = own.expected({name: float(name) for name in own.values})
+        return {**reading, "probabilities": own.values, "other_probability": own.other, "expected_score": expected}
+    means = dict[str, float]()
+    for name, value in reading.get("subscores", {}).items():
+        own = probabilities(name, value)
+        if own is not None:
+            means[name] = own.expected({each: float(each) for each in own.values})
+    return {**reading, "expected_score": weighted_mean(rubric, means)}
 
 
 _YES_NO = {"true": True, "yes": True, "false": False, "no": False}
@@ -170,6 +192,8 @@ class RubricJudge:
         prompt_template: The prompt, with {criteria} {candidate} {context} {subscores_schema} to be filled in.
         provider: Used instead of the provider in the model's name.
         max_tokens: Maximum tokens of a reply; None for the provider's own limit.
+        token_probabilities: Ask for the probabilities of tokens, which providers charge for in replies that are longer
+            to send; results then have the expected score and its distribution, if the provider gives them.
     """
 
     score = base.score
@@ -190,12 +214,15 @@ class RubricJudge:
         prompt_template: str = "",
         provider: Provider | None = None,
         max_tokens: int | None = None,
+        *,
+        token_probabilities: bool = False,
     ) -> None:
         self.rubric = _rubric(criteria, prompt_template)
         check_rubric(self.rubric)
         if self.rubric.spans is not None:
             raise ConfigError(f"the rubric {self.rubric.name!r} asks for error spans; use SpanJudge")
-        self.fingerprint = rubric_fingerprint(self.rubric)
+        self.asked_fingerprint = rubric_fingerprint(self.rubric)
+        self.fingerprint = with_token_probabilities(self.asked_fingerprint, token_probabilities)
         self._schema = answer_schema(self.rubric)
         self._renderer = PromptRenderer(self.rubric)
         names = [criterion.name for criterion in self.rubric.criteria]
@@ -204,13 +231,20 @@ class RubricJudge:
         self._wanted = [*(overall or ["subscores"]), *flags]
         self._on_lines = [*(overall or names), *flags]
         self._also = [*names, "reason"]
-        self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, max_tokens=max_tokens)
+        self.asker = Asker(
+            model,
+            system=system,
+            cache_db=cache_db,
+            provider=provider,
+            max_tokens=max_tokens,
+            token_probabilities=token_probabilities,
+        )
         self.model = self.asker.given_model
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
-        question = Question(prompt, self._schema, self.rubric.name, self.fingerprint, repeat)
+        question = Question(prompt, self._schema, self.rubric.name, self.asked_fingerprint, repeat)
         read = partial(self._read, judged=judged_texts(candidate, context))
         return with_passed(self.rubric, await self.asker.outcome(question, read))
 
@@ -222,7 +256,9 @@ class RubricJudge:
 
     def _read(self, reply: Reply, judged: tuple[str, ...]) -> Reading:
         try:
-            return read_verdict(self.rubric, self._find(reply, ReplyContext(judged, self.rubric.scale)))
+            found = self._find(reply, ReplyContext(judged, self.rubric.scale))
+            reading = read_verdict(self.rubric, found)
+            return with_expected_score(self.rubric, reading, found, reply) if reply.tokens else reading
         except UnreadableReplyError:
             raise
         except ValueError as error:

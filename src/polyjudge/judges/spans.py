@@ -15,15 +15,16 @@ from polyjudge.providers.base import Provider
 from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
 from polyjudge.records.requests import ModelName, Reply
 from polyjudge.records.rubrics import Rubric, SpanRules
-from polyjudge.records.spans import ErrorSpan, SpanSeverity, SpanSide
+from polyjudge.records.spans import VERIFICATION, ErrorSpan, SpanSeverity, SpanSide, annotator_name
 from polyjudge.rubrics.loading import check_rubric, load_rubric
 from polyjudge.rubrics.penalties import penalty_of
 from polyjudge.rubrics.prompts import PromptRenderer, answer_schema, judged_texts, rubric_fingerprint
 from polyjudge.text.quotes import locate
 from polyjudge.verdicts.items import with_passed
+from polyjudge.verdicts.span_consensus import check_consensus, joint_spans
 
 from . import base
-from .base import Asker, ProviderSource, Question, Reading
+from .asking import Asker, ProviderSource, Question, Reading
 from .judged_text import ReplyContext
 from .parsing import read_judge_json
 from .rubric import read_number
@@ -75,6 +76,8 @@ class SpanJudge:
         self.rubric = load_rubric(rubric) if isinstance(rubric, str) else rubric
         check_rubric(self.rubric)
         self._rules = span_rules(self.rubric)
+        if self._rules.consensus is not None:
+            check_consensus(self._rules.consensus)
         self._renderer = PromptRenderer(self.rubric)
         self._schema = answer_schema(self.rubric)
         self.verifier = verifier or (SpanVerifier(self._rules.verifier, cache_db) if self._rules.verifier else None)
@@ -114,6 +117,14 @@ class SpanJudge:
         await self.asker.aclose()
         if self.verifier is not None:
             await self.verifier.aclose()
+
+    def joint(self, outcome: JudgeResult, candidate: str, context: Mapping[str, Any] | None = None) -> JudgeResult:
+        """Return the result of several judges of spans with their spans combined, and the score that follows."""
+        fields = context or {}
+        source, language = str(fields.get("source", "")), str(fields.get("language", ""))
+        spans = joint_spans(proposals(outcome), candidate, source, language, self._rules.consensus)
+        score = outcome.score if self.rubric.overall else self._score(spans)
+        return replace(outcome, spans=spans, score=score, reason=reason_of(spans))
 
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""
@@ -200,6 +211,22 @@ def span_rules(rubric: Rubric) -> SpanRules:
     if rubric.spans is None:
         raise ConfigError(f"the rubric {rubric.name!r} is not for error spans; use mqm or esa", option="rubric")
     return rubric.spans
+
+
+def proposals(outcome: JudgeResult) -> dict[str, tuple[ErrorSpan, ...]]:
+    """Return the spans of each member of a jury, by name; those of a member that was asked repeatedly, by repeat."""
+    found: dict[str, tuple[ErrorSpan, ...]] = {}
+    for each in outcome.members:
+        origin = each.provenance
+        if isinstance(each, Failure) or origin is None or origin.rubric == VERIFICATION:
+            continue  # a second judge only confirms
+        own = proposals(each) or {annotator_name(origin.provider, origin.model, origin.repeat): each.spans}
+        for name, spans in own.items():
+            number = 0
+            while (unique := f"{name} ({number + 1})" if number else name) in found:
+                number += 1
+            found[unique] = spans
+    return found
 
 
 def counts(span: ErrorSpan) -> bool:

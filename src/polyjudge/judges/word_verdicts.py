@@ -22,7 +22,7 @@ from polyjudge.records.vocabulary import PromptName
 from polyjudge.rubrics.prompts import fence
 
 from . import base
-from .base import Asker, Question, Reading, ReplyLimit
+from .asking import Asker, Question, Reading, ReplyLimit
 from .reply_text import without_reasoning
 
 WordVerdict = Literal["correct", "incorrect", "undetermined"]

@@ -21,7 +21,8 @@ from polyjudge.files.json_lines import readable_json
 
 HOST = "127.0.0.1"
 _LAST_PORT = 65535
-_LARGEST_BODY = 1 << 16
+_LARGEST_BODY = 1 << 22
+"""A label with many errors and what a person says of each."""
 _SHUTDOWN_S = 1.0
 """Time for in-flight requests when the server ends."""
 _POLICY = (
@@ -46,6 +47,7 @@ _OWN_FILES = {
     "style.css": "text/css",
     "label.js": "text/javascript",
     "spans.js": "text/javascript",
+    "edit.js": "text/javascript",
     "view.js": "text/javascript",
 }
 Handler = Callable[[web.Request], Any]

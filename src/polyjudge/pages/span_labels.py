@@ -62,6 +62,7 @@ def _span(given: object, item: LabelItem) -> ErrorSpan:
         category=_words(row, "category"),
         explanation=_words(row, "explanation"),
         correction=_words(row, "correction"),
+        quote=_words(row, "quote"),
         state=_one_of(row.get("state", "located"), _STATES, "state"),
         method="given",
     )

@@ -43,7 +43,7 @@ def _sent(request: Request) -> dict[str, Any]:
 
 def sampling_in(arguments: Mapping[str, Any]) -> set[str]:
     """Return the names of the sampling parameters among the arguments, which the SDK no longer accepts by name."""
-    return arguments.keys() & {PARAMETERS[name].sent_as["anthropic"] for name in VALUES} - {"max_tokens"}
+    return arguments.keys() & {PARAMETERS[name].sent_as.get("anthropic", "") for name in VALUES} - {"max_tokens"}
 
 
 def message_arguments(request: Request) -> dict[str, Any]:

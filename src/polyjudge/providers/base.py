@@ -56,10 +56,13 @@ class Stopwatch:
 
 
 class ParameterFilter:
-    """Sends requests without the parameters that a model does not accept, which errors tell, and times the calls."""
+    """Sends requests without the parameters that a model does not accept, which errors tell, and times the calls.
 
-    def __init__(self, facts: ModelFacts) -> None:
-        self._left_out = set(facts.without)
+    `api` is the name of the API in `PARAMETERS`.
+    """
+
+    def __init__(self, facts: ModelFacts, api: str) -> None:
+        self._left_out = {*facts.without, *(name for name in VALUES if api not in PARAMETERS[name].sent_as)}
 
     async def call(self, request: Request, send: Callable[[Request], Awaitable[Reply]]) -> Reply:
         """Send a request without the parameters that the model does not accept; the reply lists those.

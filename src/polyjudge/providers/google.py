@@ -15,6 +15,7 @@ from polyjudge.records.requests import Finish, ModelName, Reply, Request, sent_p
 from .base import Provider, is_same_but_prompt
 from .sdk import UNCONNECTED, Sdk, SdkProvider
 from .services import key_for, origin_of
+from .token_lists import gemini_tokens
 from .wire_errors import error_for_status, error_for_transport, shown
 
 _FINISHES: dict[str, Finish] = {
@@ -105,6 +106,8 @@ class _Calls:
 def content_config(request: Request) -> dict[str, Any]:
     """Return the configuration of the API call for a request: everything but the prompt."""
     config: dict[str, Any] = {"automatic_continuation": False, **sent_parameters(request, "google")}
+    if request.top_logprobs is not None:
+        config["response_logprobs"] = True
     if request.system:
         config["system_instruction"] = request.system
     if request.schema is not None:
@@ -131,4 +134,5 @@ def content_reply(response: Mapping[str, Any], request: Request) -> Reply:
         parameters=sent_parameters(request, "google"),
         input_tokens=usage.get("promptTokenCount"),
         output_tokens=written if usage else None,
+        tokens=gemini_tokens(candidate.get("logprobsResult")) if request.top_logprobs is not None else (),
     )

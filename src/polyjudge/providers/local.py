@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from polyjudge.concurrency.sync import PerLoop
 from polyjudge.errors import MalformedResponseError, PolyjudgeError, UnusableError
 from polyjudge.files.json_lines import parse_json
-from polyjudge.records.requests import Finish, ModelName, Reply, Request, sent_parameters
+from polyjudge.records.requests import Finish, ModelName, Reply, Request, Token, sent_parameters
 from polyjudge.text.display import one_line
 
 from .base import ParameterFilter, is_same_but_prompt
@@ -22,6 +22,7 @@ from .http import HttpClient, HttpResponse
 from .models import model_facts
 from .redacting import REDACTED, without_keys
 from .services import chat_path, is_own_server, key_for, key_headers, max_tokens_name, origin_of, services
+from .token_lists import tokens_in
 from .wire_errors import ResponseTooLargeError, error_for_status, error_for_transport, shown, status_in
 
 _LOADING_WAIT_S = 2.0
@@ -106,7 +107,7 @@ class ChatProvider:
         headers = {**key_headers(name, self._key), "Content-Type": "application/json"}
         self._bodies = _Bodies(max_tokens_name(name.provider))
         self._timeout_s = timeout_s
-        self._filter = ParameterFilter(model_facts(self._name))
+        self._filter = ParameterFilter(model_facts(self._name), "chat")
         open_client = partial(HttpClient, self.origin.base_url, headers, timeout_s=timeout_s)
         self._client = PerLoop(open_client, HttpClient.aclose)
 
@@ -186,6 +187,8 @@ def chat_body(request: Request) -> dict[str, Any]:
         "messages": [*system, {"role": "user", "content": request.prompt}],
         **sent_parameters(request, "chat"),
     }
+    if request.top_logprobs is not None:
+        body["logprobs"] = True
     if request.schema is not None:
         schema = {"name": "verdict", "schema": request.schema, "strict": True}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -217,10 +220,17 @@ def read_completion(text: str, request: Request, service: str = "local") -> Repl
             parameters=sent_parameters(request, "chat"),
             input_tokens=_count(usage.get("prompt_tokens")),
             output_tokens=_count(usage.get("completion_tokens")),
+            tokens=_tokens(choice) if request.top_logprobs is not None else (),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         start = repr(without_keys(text)[:200])
         raise MalformedResponseError(f"{service} answered 200, but not with a chat completion: {start}") from None
+
+
+def _tokens(choice: dict[str, Any]) -> tuple[Token, ...]:
+    """Return the tokens of a choice; none from a server that does not give them in the usual form."""
+    given: object = choice.get("logprobs")
+    return tokens_in([cast(dict[str, object], given).get("content")]) if isinstance(given, dict) else ()
 
 
 def _raise_error_in(part: dict[str, Any], name: ModelName) -> None:

@@ -10,6 +10,7 @@ from polyjudge.records.requests import Finish, ModelName, Reply, Request, sent_p
 from .base import Provider
 from .sdk import RawAsk, Sdk, SdkProvider, generated_sdk
 from .services import key_for
+from .token_lists import tokens_in
 from .wire_errors import shown
 
 
@@ -34,6 +35,8 @@ def response_arguments(request: Request) -> dict[str, Any]:
         "store": False,
         **sent_parameters(request, "openai"),
     }
+    if request.top_logprobs is not None:
+        arguments["include"] = ["message.output_text.logprobs"]
     if request.system:
         arguments["instructions"] = request.system
     if request.schema is not None:
@@ -49,8 +52,9 @@ def response_reply(response: Mapping[str, Any], request: Request) -> Reply:
         raise ProviderError(f"openai failed to respond: {shown(str(error.get('message') or 'no reason given'))}")
     usage: Mapping[str, Any] = response.get("usage") or {}
     parts = [part for item in response["output"] if item["type"] == "message" for part in item["content"]]
+    texts = [part for part in parts if part["type"] == "output_text"]
     return Reply(
-        text="".join(part["text"] for part in parts if part["type"] == "output_text"),
+        text="".join(part["text"] for part in texts),
         model=str(response["model"]),
         response_id=str(response.get("id") or ""),
         finish=_finish(response, parts),
@@ -58,6 +62,7 @@ def response_reply(response: Mapping[str, Any], request: Request) -> Reply:
         parameters=sent_parameters(request, "openai"),
         input_tokens=usage.get("input_tokens"),
         output_tokens=usage.get("output_tokens"),
+        tokens=tokens_in([part.get("logprobs") for part in texts]) if request.top_logprobs is not None else (),
     )
 
 

@@ -12,7 +12,7 @@ from polyjudge.errors import DataError, NotRecordedError, ProviderError, Refused
 from polyjudge.files.json_lines import read_json_lines
 from polyjudge.records.codec import from_json
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
-from polyjudge.records.requests import Finish, Origin, Reply, Request
+from polyjudge.records.requests import Finish, Origin, Reply, Request, Token
 
 from .base import Stopwatch
 
@@ -32,7 +32,8 @@ class ScriptedProvider:
         """Answer from a JSON Lines file; its rows are described in docs/guides/scripted.md."""
         del timeout_s  # a recording answers at once
         recording = Recording.read(Path(path))
-        return cls(recording.answer, name=f"recording-{fingerprint(recording.rows, 16)}")
+        rows = [identity_of(row) for row in recording.rows]
+        return cls(recording.answer, name=f"recording-{fingerprint(rows, 16)}")
 
     async def complete(self, request: Request) -> Reply:
         """Return the script's reply to a request."""
@@ -58,6 +59,8 @@ class RecordedAnswer(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     finish: Finish = "stop"
     input_tokens: int | None = None
     output_tokens: int | None = None
+    tokens: tuple[Token, ...] = ()
+    """The tokens of the text with their log probabilities, given if they are asked for."""
     error: Literal["", "refused", "transient", "provider_error"] = ""
     """Fails with this error instead of answering; `text` is then the message."""
 
@@ -76,6 +79,11 @@ class RecordedAnswer(Struct, frozen=True, rename="camel", forbid_unknown_fields=
         if self.prompt or self.prompt_sha256:
             return self.prompt == request.prompt or self.prompt_sha256 == prompt_sha256(request.prompt)
         return all(piece in request.prompt for piece in self.contains)
+
+
+def identity_of(row: RecordedAnswer) -> dict[str, object]:
+    """Return what makes a row of a recording another one; tokens came later, and count only if there are any."""
+    return {name: getattr(row, name) for name in row.__struct_fields__ if name != "tokens" or row.tokens}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +128,5 @@ def _reply(row: RecordedAnswer, request: Request) -> Reply:
         finish=row.finish,
         input_tokens=row.input_tokens,
         output_tokens=row.output_tokens,
+        tokens=row.tokens if request.top_logprobs is not None else (),
     )

@@ -105,7 +105,7 @@ class SdkProvider:
         self.origin = origin_of(name.provider)
         self._calls = SdkCalls(name, sdk, timeout_s=timeout_s)
         self._ask = ask
-        self._filter = ParameterFilter(model_facts(name))
+        self._filter = ParameterFilter(model_facts(name), name.provider)
 
     async def complete(self, request: Request) -> Reply:
         """Send a request, and return the reply."""

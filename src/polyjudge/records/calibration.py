@@ -1,5 +1,6 @@
 """Figures with intervals, calibration results, and the trust card that contains them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -123,6 +124,30 @@ class Effect(Struct, frozen=True, kw_only=True, rename="camel"):
     by_language: Mapping[str, Figure] = {}
 
 
+ReplacementVerdict = Literal["passes", "fails", "not enough data"]
+"""Whether a judge passes the alternative annotator test; it is not enough data if an assumption does not hold."""
+
+
+class Replacement(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Whether a judge could take the place of any one of the people who labelled the same items."""
+
+    verdict: ReplacementVerdict = "not enough data"
+    why: tuple[str, ...] = ()
+    """The assumptions of the test that do not hold."""
+    winning_rate: Number | None = None
+    """Share of the people whom the judge matches; it passes from one half on."""
+    advantage: Figure = Figure()
+    """How often the judge fits the other people at least as well as the person left out, averaged over people."""
+    epsilon: Number | None = None
+    """How much worse than a person the judge may be, for what it saves."""
+    scoring: str = ""
+    """How labels are compared: `accuracy` of categories, or `negative RMSE` of numbers."""
+    people: int = 0
+    """People whom the judge was compared with."""
+    items: int = 0
+    """Items that the judge and at least two people labelled."""
+
+
 class LanguageTrust(Struct, frozen=True, kw_only=True, rename="camel"):
     """How reliable a judge is in one language."""
 
@@ -143,6 +168,38 @@ class LanguageTrust(Struct, frozen=True, kw_only=True, rename="camel"):
     """How far its error spans are those of people."""
     span_texts: int | None = None
     """Comparisons of one of its texts with one person's annotation."""
+    replacement: Replacement | None = None
+    """Whether it could take the place of a person."""
+    verdicts: Figure | None = None
+    """Share of the recorded items with a verdict."""
+    ordering: Figure | None = None
+    """How often it puts the better of two items first, by people's labels; 0.5 is chance."""
+    verdict_from: str = ""
+    """What the verdict is based on: empty for perturbed texts, else `labels`."""
+
+
+class RecordedVerdicts(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What results that any tool recorded say of their judge, without asking it anything."""
+
+    items: int
+    verdicts: Figure = Figure()
+    """Share of the items with a verdict."""
+    ordering: Figure = Figure()
+    """How often it puts the better of two items first, by people's labels; 0.5 is chance."""
+    failures: Mapping[str, int] = {}
+    """Items without a verdict, by kind."""
+    means: Mapping[str, Figure] = {}
+    """Mean scores of the judge and of people."""
+    orders: Mapping[str, Figure] = {}
+    """Of verdicts recorded in both orders."""
+    people: Mapping[str, Mapping[str, Figure]] = {}
+    """How far each two people agree, and the judge with each of them."""
+    ceiling: Mapping[str, Figure] = {}
+    """How far one person agrees with the others, averaged over people: what a judge can be expected to reach."""
+    not_measured: Mapping[str, str] = {}
+    """What could not be measured, and why."""
+    sources: tuple[str, ...] = ()
+    """The kinds of files."""
 
 
 class JudgeIdentity(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -178,11 +235,27 @@ class TrustCard(Struct, frozen=True, kw_only=True, rename="camel"):
     span_texts: int | None = None
     planted: Mapping[str, PlantedResult] = {}
     """By perturbation, what a judge of error spans finds of planted errors; the empty name is clean texts."""
+    replacement: Replacement | None = None
+    """Whether it could take the place of a person, over all languages."""
+    recorded: RecordedVerdicts | None = None
+    """What recorded results say of it."""
     runs: tuple[Mapping[str, Any], ...] = ()
     """When each measurement was made, with the numbers of texts and questions."""
 
     _repr_html_ = as_html
     to_frame = as_frame
+
+
+RECORDED = "recorded"
+"""In place of what the results of another tool do not say: the provider, the rubric, or the rubric's fingerprint."""
+_PROVIDER = re.compile(r"(?P<provider>[^/:]+)(?:/|:(?:[^/:]+:)?)(?P<model>.+)", re.DOTALL)
+
+
+def recorded_judge(name: str, rubric: str = "") -> JudgeIdentity:
+    """Return the identity of a judge that another tool asked, by the name of its model: `gpt-5`, `openai/gpt-5`."""
+    found = _PROVIDER.fullmatch(name)
+    provider, model = (found["provider"], found["model"]) if found else (RECORDED, name)
+    return JudgeIdentity(provider=provider, model=model, rubric=rubric or RECORDED, rubric_fingerprint=RECORDED)
 
 
 def identity_of(origin: Provenance) -> JudgeIdentity:

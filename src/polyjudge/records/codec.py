@@ -6,12 +6,13 @@ numbers of a file as written: a field of the type `Number` does not change 4 to 
 
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
 from msgspec import Struct, ValidationError, convert
+from msgspec import field as record_field
 from msgspec.structs import fields
 
 from polyjudge.errors import DataError, UnknownNameError
@@ -27,6 +28,11 @@ _SCALARS = {
     Number: "a number",
     type(None): "null",
 }
+
+
+def always(default: Any) -> Any:
+    """Return a default with which a field is written too, in a record with `omit_defaults`."""
+    return record_field(default_factory=lambda: default)
 
 
 def schema_names() -> list[str]:
@@ -108,7 +114,7 @@ def _error_message(hint: Any, value: object) -> str:
         return f"expected one of {', '.join(map(repr, arguments))}, found {_shown(value)}"
     if origin in (Union, types.UnionType):
         return _error_message(_most_likely(arguments, value), value)
-    if origin is tuple:
+    if origin in (tuple, Sequence):
         if not isinstance(value, list | tuple):
             return f"expected a list, found {_shown(value)}"
         elements = cast(list[object], value)

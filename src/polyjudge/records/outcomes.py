@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
+from msgspec import json as msgspec_json
 
 from polyjudge.errors import DataError, other_version
 
-from .codec import Number, from_json, to_json
+from .codec import Number, always, from_json, to_json
 from .spans import ErrorSpan
 
 
@@ -23,8 +24,11 @@ class Item(Struct, frozen=True):
     """The group of dependent items that it belongs to, such as its document; for the results too."""
 
 
-FailureKind = Literal["refused", "transient", "not_recorded", "provider_error", "unreadable", "no_quorum", "bad_item"]
-"""Why there is no verdict, or no text."""
+FailureKind = Literal[
+    "refused", "transient", "not_recorded", "provider_error", "unreadable", "no_quorum", "bad_item", "abstained"
+]
+"""Why there is no verdict, or no text. `abstained` is no fault: no judge of a cascade was sure enough, and people are
+to say."""
 
 Preference = Literal["first", "second", "tie"]
 """Which of two candidates a judge prefers."""
@@ -33,7 +37,7 @@ Order = Literal["", "given", "swapped"]
 """The order in which two candidates were shown; empty if there are no two."""
 
 
-class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
+class Provenance(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The origin of a score or text: enough to ask the same question again."""
 
     provider: str
@@ -47,8 +51,8 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     prompt_sha256: str
     parameters: Mapping[str, Any] = {}
     dropped: tuple[str, ...] = ()
-    repeat: int = 0
-    attempts: int = 1
+    repeat: int = always(0)
+    attempts: int = always(1)
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: Number | None = None
@@ -59,11 +63,11 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     """The provider's id of the batch, if it was asked in one."""
     response_id: str = ""
     """The provider's id of the response, if it gives one."""
-    cached: bool = False
+    cached: bool = always(False)
     polyjudge_version: str = ""
 
 
-class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag="result"):
+class JudgeResult(Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="outcome", tag="result"):
     """One verdict."""
 
     score: Number
@@ -71,8 +75,8 @@ class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag=
     reason: str
     subscores: Mapping[str, Number] = {}
     model: str = ""
-    duration_ms: int = 0
-    cached: bool = False
+    duration_ms: int = always(0)
+    cached: bool = always(False)
     verdict: str = ""
     """The label chosen, for judges that choose one."""
     flags: Mapping[str, bool] = {}
@@ -81,7 +85,7 @@ class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag=
     """Weighted mean of the subscores, if every criterion has one."""
     parse_method: str = ""
     """The parse strategy that gave this verdict."""
-    repaired: bool = False
+    repaired: bool = always(False)
     """Whether the reply was invalid JSON that could be repaired unambiguously."""
     raw: str = ""
     """The unchanged reply."""
@@ -94,6 +98,17 @@ class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag=
     """The order in which a pair was shown, for a verdict in one order; the verdict is about the given order."""
     spans: tuple[ErrorSpan, ...] = ()
     """The errors that a judge of spans proposed, each with its place or the reason why it has none."""
+    probabilities: Mapping[str, Number] = {}
+    """The probability of each verdict, or score, at its token in the reply, among those that are allowed; empty if the
+    provider gave no token probabilities, or the token is not certain."""
+    other_probability: Number | None = None
+    """The probability of all other tokens at that place, before the others were divided by their sum."""
+    expected_score: Number | None = None
+    """The mean of the scores, weighted by their token probabilities."""
+    answered_by: str = ""
+    """The judge of a cascade whose answer this is."""
+    confidence: Number | None = None
+    """How sure that judge was, from 0 to 1."""
 
 
 class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="failure"):
@@ -153,6 +168,9 @@ PAIR_FIELDS = (OTHER_CANDIDATE, "system", "otherSystem")
 """What the context of a pair has in addition: the second text, and the systems that wrote both."""
 _FORMER_NAME = "rung"
 """The name of `parseMethod` in files of earlier versions."""
+_LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e16
+"""Where `json` writes numbers with an exponent, beyond which msgspec writes it otherwise."""
+_WRITTEN_ALIKE = (int, str, bool, type(None))
 Kind = TypeVar("Kind", bound=RunOutcome)
 _TYPES: dict[str, type[JudgeResult] | type[Failure] | type[Generated]] = {
     "result": JudgeResult,
@@ -172,17 +190,54 @@ def item_row(item: Item, outcome: RunOutcome, *, with_texts: bool = False) -> di
 
     It has the item's texts if they are wanted, and those of a pair always, because its row names its systems.
     """
-    row = outcome_row(item.id, outcome)
+    return {**outcome_row(item.id, outcome), **_item_fields(item, with_texts=with_texts)}
+
+
+def item_json(item: Item, outcome: RunOutcome, *, with_texts: bool = False) -> bytes | None:
+    """Return the JSON of `item_row` in a quarter of the time; None if msgspec cannot write it as `json` does.
+
+    It writes small and large numbers otherwise, and the type of each member of a jury.
+    """
+    if not isinstance(outcome, JudgeResult) or outcome.members or outcome.spans or not _has_plain_numbers(outcome):
+        return None
+    try:
+        fields = _encode(_item_fields(item, with_texts=with_texts))
+        start = b'{"schemaVersion":%d,"id":%b,%b' % (SCHEMA_VERSION, _encode(item.id), _encode(outcome)[1:-1])
+    except (TypeError, UnicodeEncodeError):  # a mapping of its own type, or a lone surrogate
+        return None
+    return msgspec_json.format(start + (b"," + fields[1:] if len(fields) > 2 else b"}"), indent=0)
+
+
+_encode = msgspec_json.Encoder().encode
+
+
+def _item_fields(item: Item, *, with_texts: bool) -> dict[str, str]:
+    """Return what a row has of the item itself."""
+    found: dict[str, str] = {}
     is_pair = OTHER_CANDIDATE in item.context
     if with_texts or is_pair:
-        row["candidate"] = item.candidate
+        found["candidate"] = item.candidate
         names = (*ITEM_TEXTS, *PAIR_FIELDS) if is_pair else ITEM_TEXTS
-        row.update({name: item.context[name] for name in names if name in item.context})
+        found.update({name: item.context[name] for name in names if name in item.context})
     if item.language:
-        row["language"] = item.language
+        found["language"] = item.language
     if item.cluster:
-        row["cluster"] = item.cluster
-    return row
+        found["cluster"] = item.cluster
+    return found
+
+
+def _has_plain_numbers(result: JudgeResult) -> bool:
+    """Return whether `json` and msgspec write the numbers of a result in the same way."""
+    numbers: list[object] = [result.score, result.weighted_score, *result.subscores.values()]
+    if result.provenance is not None:
+        numbers += [result.provenance.cost_usd, *result.provenance.parameters.values()]
+    for each in numbers:
+        if type(each) is float:
+            if not (_LEAST_PLAIN <= abs(each) < _MOST_PLAIN or each == 0):
+                return False
+        elif type(each) not in _WRITTEN_ALIKE:
+            return False
+    return True
 
 
 def read_outcome_row(row: Mapping[str, Any]) -> tuple[str, RunOutcome]:

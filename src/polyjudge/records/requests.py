@@ -50,6 +50,8 @@ class Request(Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     repeat: int = 0
     """The index of the repeat of the same question."""
+    top_logprobs: int | None = None
+    """How many of the most likely tokens are wanted at each place, with their log probabilities."""
 
 
 class Parameter(Struct, frozen=True):
@@ -70,6 +72,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "max_tokens": Parameter(
         {"anthropic": "max_tokens", "chat": "max_tokens", "google": "max_output_tokens", "openai": "max_output_tokens"}
     ),
+    "top_logprobs": Parameter({"chat": "top_logprobs", "google": "logprobs", "openai": "top_logprobs"}, ("logprob",)),
     "schema": Parameter(
         refused_as=(
             *("response_format", "json_schema", "output_config", "response_json_schema", "responsejsonschema"),
@@ -90,6 +93,20 @@ def sent_parameters(request: Request, api: str) -> dict[str, Any]:
     """Return the request's parameters that are set, under their names in an API."""
     sent = {PARAMETERS[name].sent_as.get(api, ""): value for name, value in parameters_of(request).items()}
     return {name: value for name, value in sent.items() if name and value is not None}
+
+
+MOST_LOGPROBS = 20
+"""How many tokens are asked for at each place: the most that the APIs give."""
+
+
+class Token(Struct, frozen=True):
+    """A token of a reply, with the most likely tokens at its place."""
+
+    text: str
+    """Bytes that are no text are lone surrogates, as with `surrogateescape`."""
+    logprob: Number
+    others: Mapping[str, Number] = {}
+    """The log probabilities of the other tokens that were most likely at this place."""
 
 
 class Reply(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -121,6 +138,8 @@ class Reply(Struct, frozen=True, kw_only=True, rename="camel"):
     batch: str = ""
     """The provider's id of the batch, if it was asked in one."""
     cached: bool = False
+    tokens: tuple[Token, ...] = ()
+    """The tokens of the text with their log probabilities, if they were wanted and the provider gave them."""
 
 
 _ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}(?:/[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199})?")
@@ -147,6 +166,7 @@ class BatchForm(Struct, frozen=True, kw_only=True, rename="camel"):
     temperature: Number | None = None
     max_tokens: int | None = None
     with_schema: bool = False
+    top_logprobs: int | None = None
     dropped: tuple[str, ...] = ()
     """Requested parameters that were left out."""
 

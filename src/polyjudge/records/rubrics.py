@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from .codec import Number
-from .spans import SpanSeverity
+from .spans import SpanConsensus, SpanSeverity
 
 
 class RubricCriterion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +49,8 @@ class SpanRules(Struct, frozen=True, forbid_unknown_fields=True):
     `minor fluency/punctuation`; needed if the judge states no score."""
     verifier: str = ""
     """The model that confirms or rejects each span; none by default."""
+    consensus: SpanConsensus | None = None
+    """How the spans of several judges are combined; by default, what more than half of them mark is kept."""
 
 
 class Rubric(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

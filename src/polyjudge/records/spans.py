@@ -49,3 +49,41 @@ class ErrorSpan(Struct, frozen=True, kw_only=True, rename="camel"):
     def counts(self) -> bool:
         """Whether it counts in a score: it has a place, and nothing rejected it."""
         return self.start is not None and self.state in ("located", "confirmed")
+
+
+VERIFICATION = "span_verification"
+"""What the outcome of a second judge has as its rubric, among the members of a result."""
+CONSENSUS_VERSION = 1
+Aim = Literal["f1", "precision"]
+
+
+class LogisticModel(Struct, frozen=True):
+    """Weights of standardised features; the first feature is 1 in every row."""
+
+    weights: tuple[float, ...]
+    means: tuple[float, ...]
+    scales: tuple[float, ...]
+
+
+class SpanConsensus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How spans of certain judges are combined: the content of a file."""
+
+    schema_version: int = CONSENSUS_VERSION
+    kind: Literal["span consensus"] = "span consensus"
+    annotators: tuple[str, ...]
+    features: tuple[str, ...]
+    model: LogisticModel
+    threshold: float
+    """Pieces of a text with at least this probability are in a span."""
+    aim: Aim = "f1"
+    precision: float = 0.0
+    """The wanted precision, if that is the aim."""
+    texts: int = 0
+    """Texts that it was learnt from."""
+    clusters: int = 0
+    """Documents that these are of."""
+
+
+def annotator_name(provider: str, model: str, repeat: int = 0) -> str:
+    """Return the name of a judge as an annotator, with the number of the repeat after the first."""
+    return f"{provider}/{model}" + (f" #{repeat + 1}" if repeat else "")

@@ -1,6 +1,6 @@
 """Languages, translation results, and translation scores."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -62,7 +62,7 @@ class LanguageResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """BCP 47."""
     script_family: str = ""
     priority: str = ""
-    prompts: tuple[PromptResult, ...] = ()
+    prompts: Sequence[PromptResult] = ()  # a tuple, unless they are so many that they are on disk
     extra: Mapping[str, Any] = {}
 
 
@@ -101,7 +101,7 @@ class LanguageScore(Struct, frozen=True, kw_only=True, rename="camel"):
     """Prompts with a verdict."""
     unjudged: int = 0
     means: Mapping[str, Number] = {}
-    prompts: tuple[PromptScore, ...] = ()
+    prompts: Sequence[PromptScore] = ()  # a tuple, unless they are so many that they are on disk
     batching: Mapping[str, Any] = {}
     """The number of languages per call, and the effect on the scores."""
     extra: Mapping[str, Any] = {}

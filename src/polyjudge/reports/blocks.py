@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from polyjudge.text.display import harmless, isolated, one_line
@@ -35,7 +36,7 @@ class Table:
     """A table; its cells may contain text from models."""
 
     header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: Sequence[tuple[str, ...]]
     numbers: tuple[int, ...] = ()
     """Right-aligned columns."""
 
@@ -60,7 +61,8 @@ def markdown(blocks: Iterable[Block]) -> Iterator[str]:
         elif isinstance(block, Lines):
             yield "  \n".join(map(_line, block.lines)) + "\n\n"
         else:
-            yield "".join(_markdown_table(block)) + "\n"
+            yield from _markdown_table(block)
+            yield "\n"
 
 
 def _markdown_table(table: Table) -> Iterator[str]:
@@ -89,23 +91,24 @@ _UNDERLINES = {1: "=", 2: "-"}
 
 def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
     """Render blocks as plain text."""
-    yield from map(_drawn, blocks)
-
-
-def _drawn(block: Block) -> str:
-    if isinstance(block, Heading):
-        line = _UNDERLINES.get(block.level, "")
-        text = shown(block.text)
-        return f"{text}\n{line * display_width(text)}{chr(10) if line else ''}"
-    if isinstance(block, Lines):
-        return "\n".join(map(shown, block.lines)) + "\n\n"
-    return "".join(_text_table(block)) + "\n"
+    for block in blocks:
+        if isinstance(block, Heading):
+            line = _UNDERLINES.get(block.level, "")
+            text = shown(block.text)
+            yield f"{text}\n{line * display_width(text)}{chr(10) if line else ''}"
+        elif isinstance(block, Lines):
+            yield "\n".join(map(shown, block.lines)) + "\n\n"
+        else:
+            yield from _text_table(block)
+            yield "\n"
 
 
 def _text_table(table: Table) -> Iterator[str]:
-    rows = [tuple(map(shown, row)) for row in (table.header, *table.rows)]
-    widths = [max(display_width(row[index]) for row in rows) for index in range(len(table.header))]
-    for row in (rows[0], tuple("-" * width for width in widths), *rows[1:]):
+    header, widths = tuple(map(shown, table.header)), [display_width(shown(name)) for name in table.header]
+    for row in table.rows:
+        widths = [max(width, display_width(shown(cell))) for width, cell in zip(widths, row, strict=True)]
+    rows = (tuple(map(shown, row)) for row in table.rows)
+    for row in chain((header, tuple("-" * width for width in widths)), rows):
         cells = [_aligned(cell, widths[index], index in table.numbers) for index, cell in enumerate(row)]
         yield "  ".join(cells).rstrip() + "\n"
 

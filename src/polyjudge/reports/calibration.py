@@ -1,19 +1,24 @@
-"""Render trust cards, agreement with people, corrected estimates and severity plots."""
+"""Render trust cards, agreement with people, biases, and corrected estimates."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from polyjudge.files.ownership import XML_COMMENT
 from polyjudge.languages.table import LanguageTable
-from polyjudge.records.calibration import Effect, Figure, LanguageTrust, MonotonicityResult, TrustCard
+from polyjudge.records.calibration import (
+    Effect,
+    Figure,
+    LanguageTrust,
+    Replacement,
+    ReplacementVerdict,
+    TrustCard,
+)
 from polyjudge.statistics.resampling import MeanError
 from polyjudge.store.trust_cards import card_lines
-from polyjudge.text.display import one_line
 from polyjudge.verdicts.trust import TEXTS_FOR_A_VERDICT, TRUST_VERDICTS, JudgeTrust, figure_text
 
 from .blocks import Block, Heading, Lines, Table
+from .recorded import recorded_blocks
 
 _MOST_NAMED = 6
 
@@ -22,26 +27,25 @@ def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
     """Yield a card, with the summary first."""
     yield Heading(1, f"Trust card of {judge_title(card)}")
     yield Lines(tuple(card_summary(card, table)))
-    if card.perturbations:
-        yield Heading(2, "Perturbations")
-        yield _perturbations(card)
-    if card.controls:
-        yield Heading(2, "Controls")
-        yield _controls(card)
-    if card.planted:
-        yield Heading(2, "Planted errors found")
-        yield _planted(card)
-    if card.effects:
-        yield Heading(2, "Biases and stability")
-        yield effects_table(card.effects)
-    if card.agreement:
-        yield Heading(2, "Agreement with people")
-        yield agreement_table({"all": (card.labels, card.agreement)})
-    if card.spans:
-        yield Heading(2, "Error spans that people mark")
-        spans = {tag: (trust.span_texts or 0, trust.spans) for tag, trust in card.languages.items() if trust.spans}
-        yield agreement_table({"all": (card.span_texts or 0, card.spans), **spans})
-    if card.languages:
+    sections: Mapping[str, tuple[object, Callable[[TrustCard], Table]]] = {
+        "Perturbations": (card.perturbations, _perturbations),
+        "Controls": (card.controls, _controls),
+        "Planted errors found": (card.planted, _planted),
+        "Biases and stability": (card.effects, _effects),
+        "Agreement with people": (card.agreement, _agreement),
+        "Error spans that people mark": (card.spans, _spans),
+    }
+    for title, (found, draw) in sections.items():
+        if found:
+            yield Heading(2, title)
+            yield draw(card)
+    if card.replacement is not None:
+        yield Heading(2, "May it replace a person?")
+        yield _replacement(card, card.replacement, table)
+        yield from _reasons(card.replacement)
+    if card.recorded is not None:
+        yield from recorded_blocks(card, card.recorded, table)
+    if (card.recorded is None and card.languages) or any(trust.comparisons for trust in card.languages.values()):
         yield Heading(2, "By language")
         yield _languages(card, table)
 
@@ -60,7 +64,9 @@ def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     """Yield the summary of a card."""
     # A language that has only labels was not measured.
     measured = [
-        trust for trust in card.languages.values() if trust.comparisons or not (trust.labels or trust.span_texts)
+        trust
+        for trust in card.languages.values()
+        if trust.comparisons or trust.verdict_from or not (trust.labels or trust.span_texts or trust.replacement)
     ]
     if measured:
         yield f"Calibration: {_verdict_counts(measured)}."
@@ -73,6 +79,8 @@ def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     unreliable = [language_title(tag, table) for tag, trust in card.languages.items() if trust.verdict == "unreliable"]
     if unreliable:
         yield f"Unreliable in: {', '.join(unreliable)}."
+    if card.replacement is not None:
+        yield _may_replace(card.replacement)
     yield f"Last measured {card.updated_at[:10] or 'at an unknown time'}, by polyjudge {card.polyjudge_version or '?'}."
 
 
@@ -80,8 +88,14 @@ def _verdict_counts(measured: Sequence[LanguageTrust]) -> str:
     """Return the number of languages by verdict, and what more data is needed."""
     counts = Counter(trust.verdict for trust in measured)
     text = ", ".join(f"{verdict} in {counts[verdict]}" for verdict in TRUST_VERDICTS if counts[verdict])
-    short = [trust.texts for trust in measured if trust.verdict == "not enough data"]
-    needed = f"{TEXTS_FOR_A_VERDICT} texts" if all(texts < TEXTS_FOR_A_VERDICT for texts in short) else "more texts"
+    short = [trust for trust in measured if trust.verdict == "not enough data"]
+    needed = "more texts"
+    if all(trust.verdict_from for trust in short):
+        needed = "more labels"
+    elif not any(trust.texts for trust in short) and any(trust.verdicts is not None for trust in short):
+        needed = "labels or perturbed texts"
+    elif all(trust.texts < TEXTS_FOR_A_VERDICT for trust in short):
+        needed = f"{TEXTS_FOR_A_VERDICT} texts"
     languages = "language" if len(measured) == 1 else "languages"
     return f"{text} of {len(measured)} {languages}{f' (needs {needed} per language)' if short else ''}"
 
@@ -100,6 +114,51 @@ def agreement_table(rows: Mapping[str, tuple[int, Mapping[str, Figure]]]) -> Tab
         cells = (figure_text(figures.get(name, Figure()), digits) for _, figures in rows.values())
         body.append((name.replace("_", " "), *cells))
     return Table(("Measure", *rows), tuple(body), tuple(range(1, len(rows) + 1)))
+
+
+_MAY_REPLACE: Mapping[ReplacementVerdict, str] = {
+    "passes": "May replace a person",
+    "fails": "May not replace a person",
+    "not enough data": "Not enough data to say whether it may replace a person",
+}
+
+
+def _may_replace(found: Replacement) -> str:
+    rate = f": winning rate {found.winning_rate:.2f} of {found.people} people" if found.winning_rate is not None else ""
+    return f"{_MAY_REPLACE[found.verdict]}{rate}, epsilon {rate_text(found.epsilon)}."
+
+
+def replacement_table(found: Mapping[str, Replacement]) -> Table:
+    """Return whether a judge could take the place of a person, a row for each language."""
+    rows = tuple(
+        (
+            title,
+            each.verdict,
+            rate_text(each.winning_rate),
+            figure_text(each.advantage),
+            rate_text(each.epsilon),
+            str(each.people),
+            str(each.items),
+        )
+        for title, each in found.items()
+    )
+    header = ("Language", "Replaces a person", "Winning rate", "Advantage probability", "Epsilon", "People", "Items")
+    return Table(header, rows, (2, 3, 4, 5, 6))
+
+
+def rate_text(rate: float | None) -> str:
+    """Return a rate with two decimal places; a dash without one."""
+    return "–" if rate is None else f"{rate:.2f}"
+
+
+def _replacement(card: TrustCard, overall: Replacement, table: LanguageTable) -> Table:
+    found = {tag: trust.replacement for tag, trust in card.languages.items() if trust.replacement is not None}
+    return replacement_table({"All": overall, **{language_title(tag, table): each for tag, each in found.items()}})
+
+
+def _reasons(found: Replacement) -> Iterator[Lines]:
+    if found.why:
+        yield Lines(tuple(f"{why[:1].upper()}{why[1:]}." for why in found.why))
 
 
 def _perturbations(card: TrustCard) -> Table:
@@ -145,6 +204,10 @@ def _planted(card: TrustCard) -> Table:
     ]
     header = ("Planted", "Texts", "Errors", "Found", "Characters found", "Marked rightly", "False alarms")
     return Table(header, tuple(rows), tuple(range(1, len(header))))
+
+
+def _effects(card: TrustCard) -> Table:
+    return effects_table(card.effects)
 
 
 def effects_table(effects: Mapping[str, Effect]) -> Table:
@@ -227,7 +290,11 @@ class Estimates(Protocol):
 
 
 def correction_blocks(
-    overall: Estimates, by_language: Mapping[str, Estimates], what: str, table: LanguageTable, separate: MeanError
+    overall: Estimates,
+    by_language: Mapping[str, Estimates],
+    what: str,
+    table: LanguageTable,
+    separate: MeanError | None,
 ) -> Iterator[Block]:
     """Yield the estimates over all items and by language."""
     yield Heading(1, f"The {what} that people would give")
@@ -246,11 +313,18 @@ def correction_blocks(
     yield Table(("", "Judged", "Labels", "Corrected", "Judge alone", "Labels alone"), body, (1, 2, 3, 4, 5))
     yield Lines(
         (
-            "The corrected figure uses all judged items and the labels, which must be a random sample of them; "
+            f"The corrected figure uses all judged items and the labels, {_drawn(separate)}; "
             "a language with few labels borrows from the others.",
-            *_separate(separate),
+            *(_separate(separate) if separate else ()),
         )
     )
+
+
+def _drawn(separate: MeanError | None) -> str:
+    """Say how the labelled items were drawn."""
+    if separate is not None:
+        return "which must be a random sample of them"
+    return "each weighted by the inverse of the probability that its item had of being labelled"
 
 
 def _separate(found: MeanError) -> Iterator[str]:
@@ -271,81 +345,16 @@ def elsewhere_blocks(
     yield Lines(("This assumes that the judge errs here as often as on the labelled items.",))
 
 
+def _agreement(card: TrustCard) -> Table:
+    return agreement_table({"all": (card.labels, card.agreement)})
+
+
+def _spans(card: TrustCard) -> Table:
+    spans = {tag: (trust.span_texts or 0, trust.spans) for tag, trust in card.languages.items() if trust.spans}
+    return agreement_table({"all": (card.span_texts or 0, card.spans), **spans})
+
+
 def effect_blocks(effects: Mapping[str, Effect]) -> Iterator[Block]:
     """Yield biases and stability, a row per effect."""
     yield Heading(1, "Biases and stability")
     yield effects_table(effects)
-
-
-_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 320, 200, 44, 34, 12, 34
-_TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_STYLE = (
-    "text{font:11px system-ui,sans-serif;fill:#333}.title{font-weight:600;font-size:13px}.grid{stroke:#ddd}"
-    ".band{fill:#3b6ea5;opacity:.2}.line{stroke:#3b6ea5;stroke-width:2;fill:none}.dot{fill:#3b6ea5}"
-    "@media (prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#444}.line{stroke:#8ab4e8}"
-    ".band,.dot{fill:#8ab4e8}}"
-)
-
-
-def card_plots(card: TrustCard) -> Iterator[tuple[str, str]]:
-    """Yield the name and plot of each perturbation of a card, over all languages."""
-    for kind, result in card.perturbations.items():
-        if len(result.curve) > 1:
-            yield kind, severity_plot(result)
-
-
-def severity_plot(result: MonotonicityResult) -> str:
-    """Draw the mean score at each severity with its interval; it falls if the judge notices the perturbation."""
-    known = [point for point in result.curve if point.score.value is not None]
-    line = " ".join(f"{_x(point.severity):.1f},{_y(point.score.value or 0):.1f}" for point in known)
-    title = escape(one_line(f"{result.perturbation.replace('_', ' ')}: {result.verdict}", 80))
-    text = ", ".join(f"{point.severity:g}: {point.score.value:.2f}" for point in known if point.score.value is not None)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'width="{_WIDTH}" height="{_HEIGHT}" aria-label="{title}. Mean score by severity: {text}">',
-        f"<style>{_STYLE}</style>",
-        f'<text class="title" x="{_LEFT}" y="18">{title}</text>',
-        *_axes(),
-        _band(result),
-        f'<polyline class="line" points="{line}"/>',
-        *(
-            f'<circle class="dot" cx="{_x(point.severity):.1f}" cy="{_y(point.score.value or 0):.1f}" r="3"/>'
-            for point in known
-        ),
-        "</svg>",
-    ]
-    return "\n".join([XML_COMMENT, *filter(None, parts)]) + "\n"
-
-
-def _axes() -> Iterator[str]:
-    for tick in _TICKS:
-        y, x = _y(tick), _x(tick)
-        yield f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>'
-        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>'
-        yield f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 15}" text-anchor="middle">{tick:g}</text>'
-    middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    yield f'<text x="{middle:.0f}" y="{_HEIGHT - 4}" text-anchor="middle">severity</text>'
-    x, y = 12, (_TOP + _HEIGHT - _BOTTOM) / 2
-    turned = f'text-anchor="middle" transform="rotate(-90 {x} {y:.0f})"'
-    yield f'<text x="{x}" y="{y:.0f}" {turned}>score, worst 0 to best 1</text>'
-
-
-def _band(result: MonotonicityResult) -> str:
-    points = [
-        (_x(point.severity), _y(point.score.low), _y(point.score.high))
-        for point in result.curve
-        if point.score.low is not None and point.score.high is not None
-    ]
-    if len(points) < 2:
-        return ""
-    there = [f"{x:.1f},{high:.1f}" for x, _, high in points]
-    back = [f"{x:.1f},{low:.1f}" for x, low, _ in reversed(points)]
-    return f'<polygon class="band" points="{" ".join([*there, *back])}"/>'
-
-
-def _x(severity: float) -> float:
-    return _LEFT + severity * (_WIDTH - _LEFT - _RIGHT)
-
-
-def _y(score: float) -> float:
-    return _TOP + (1 - min(max(score, 0.0), 1.0)) * (_HEIGHT - _TOP - _BOTTOM)

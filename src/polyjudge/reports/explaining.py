@@ -21,7 +21,7 @@ from .blocks import Block, Heading, Lines, Table
 from .translation import Findings, Report, fails_checks
 from .translation_blocks import judge_name
 from .translation_details import score_text
-from .translation_figures import LanguageFigures, cause_of, named_scores, rules_of
+from .translation_figures import LanguageFigures, OutputScores, cause_of, named_scores, rules_of
 from .translation_summary import by_cause, cause_steps, failing, quoted_reason, report_headline, report_limits
 from .wording import Commands, counted, human_time, plain, share_rule
 
@@ -70,12 +70,12 @@ def explain_language(report: Report, wanted: str, commands: Commands) -> Iterato
     yield Lines(tuple(f"{number}. {step}" for number, step in enumerate(_decisions(verdict, figures), start=1)))
     if verdict.status in ("FAIL", "CONFLICT"):
         yield Heading(2, "Evidence")
-    by_index = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
     total = len(language.prompts)
-    failed = [index for index in range(total) if _fails(verdict, found.findings[index], _given(by_index, index))]
+    by_index = OutputScores(scores, total)
+    failed = [index for index in range(total) if _fails(verdict, found.findings[index], by_index.of(index))]
     for index in failed[:MOST_SHOWN]:
         yield Heading(3, f"{_tag(verdict)}:{index}, output {index + 1} of {total}{_category(language.prompts[index])}")
-        prompt, given = language.prompts[index], _given(by_index, index)
+        prompt, given = language.prompts[index], by_index.of(index)
         yield Lines(tuple(_evidence(verdict, prompt, found.findings[index], given)))
     if len(failed) > MOST_SHOWN:
         yield Lines((f"and {counted(len(failed) - MOST_SHOWN, 'output')} more that fail",))
@@ -152,10 +152,6 @@ def _decisions(verdict: Verdict, figures: LanguageFigures) -> Iterator[str]:
 def _language_points(score: LanguageScore) -> str:
     wrong = ["wrong language"] if score.is_correct_language is False else []
     return f"{', '.join([*named_scores(score), *wrong])}; each must be at least {PASSING_SCORE:g}"
-
-
-def _given(scores: Mapping[str, Mapping[int, PromptScore]], index: int) -> dict[str, PromptScore]:
-    return {name: rows[index] for name, rows in scores.items() if index in rows}
 
 
 def _fails(verdict: Verdict, findings: Findings, given: Mapping[str, PromptScore]) -> bool:

@@ -15,6 +15,8 @@ from .span_marks import Mark, span_marks, span_notes, split_at_marks
 
 LONGEST_TEXT = 20_000
 ITEMS_IN_A_PART = 50
+MOST_ITEMS = 100_000
+"""A page has no more items; those that need attention come first."""
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
 _MOST_MARKED = 200
@@ -39,6 +41,16 @@ class PageItem:
     """Who judged, the scores, and the words."""
     raw: Sequence[tuple[str, str]] = ()
     """Replies as they were: whose, and the text."""
+
+
+def items_of_a_group(total: int, groups: int) -> int:
+    """Return how many items of each group a page shows; `total` are those of all groups."""
+    return total if total <= MOST_ITEMS else max(ITEMS_IN_A_PART, MOST_ITEMS // max(groups, 1))
+
+
+def left_out_note(shown: int, total: int) -> str:
+    """Return a note on the items of a group that are not on the page; empty if all are."""
+    return f"The first {shown:,} of {total:,}, those that fail first. A filter shows others." if shown < total else ""
 
 
 def part_row(items: Iterable[PageItem]) -> dict[str, Any]:

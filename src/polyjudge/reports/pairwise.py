@@ -135,4 +135,9 @@ def pairwise_report(summary: PairwiseSummary, form: str, table: LanguageTable) -
     if form == "json":
         yield readable_json({"schemaVersion": SCHEMA_VERSION, **to_json(summary)}, indent=1) + "\n"
         return
+    if form == "html" and summary.ranking is not None:
+        from .ranking_page import ranking_page  # imported late: templates are slow to load
+
+        yield from ranking_page(summary.ranking, table, about_judge=[*_judge_lines(summary)])
+        return
     yield from BLOCK_FORMATS[form](pairwise_blocks(summary, table))

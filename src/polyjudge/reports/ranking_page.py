@@ -1,6 +1,6 @@
 """Build the page of a ranking: the answer, the groups with their intervals, and what cannot be concluded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -30,8 +30,8 @@ _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
 
 
-def ranking_page(ranking: Ranking, table: LanguageTable) -> Iterator[str]:
-    """Render the page."""
+def ranking_page(ranking: Ranking, table: LanguageTable, *, about_judge: Sequence[str] = ()) -> Iterator[str]:
+    """Render the page; `about_judge` is what is known of the judge that compared the systems."""
     overall = ranking.overall
     content: dict[str, Any] = {
         "count": counted(len(overall.systems), "system"),
@@ -41,6 +41,7 @@ def ranking_page(ranking: Ranking, table: LanguageTable) -> Iterator[str]:
         "groups": list(_groups(overall)),
         "axis": share_axis(),
         "open_questions": list(inconclusive(overall, ranking.options.alpha)),
+        "about_judge": about_judge,
         "by_language": [languages_table(ranking.languages, overall, table)] if ranking.languages else [],
         "sections": list(_sections(overall)),
         "legend": list(legend(ranking)),

@@ -33,7 +33,7 @@ from .run_summary import (
     share_text,
 )
 from .runs import Group, RunReport
-from .span_marks import bracketed, span_lines
+from .span_marks import marked_line, span_lines
 from .tallies import Tally
 from .wording import Commands, counted, plain, units
 
@@ -122,17 +122,24 @@ def row_title(row: RunRow) -> str:
 
 
 def _row_lines(row: RunRow) -> Iterator[str]:
-    source, output = bracketed(row.source, row.spans, "source"), row.output
-    output = None if output is None else bracketed(output, row.spans, "output")
-    texts = {"Source": source, "Output": output, "Reference": row.reference, "Reason": row.reason}
-    for name, text in texts.items():
-        if text or (name == "Output" and text is not None):
-            yield f"{name}: {one_line(text or '', _LONGEST_TEXT) or '(empty)'}"
+    yield from text_lines(row)
+    if row.reason:
+        yield f"Reason: {one_line(row.reason, _LONGEST_TEXT)}"
     yield from span_lines(row.spans)
     if row.subscores:
         yield f"Scores: {subscores_text(row)}"
     if row.raw and row.raw.strip() != row.reason.strip():
         yield f"Raw reply: {one_line(row.raw, _LONGEST_CELL)}"
+
+
+def text_lines(row: RunRow) -> Iterator[str]:
+    """Yield the source with its marks, the output with its marks, and the reference, each on a line."""
+    if row.source:
+        yield f"Source: {marked_line(row.source, row.spans, 'source', _LONGEST_TEXT) or '(empty)'}"
+    if row.output is not None:
+        yield f"Output: {marked_line(row.output, row.spans, 'output', _LONGEST_TEXT) or '(empty)'}"
+    if row.reference:
+        yield f"Reference: {one_line(row.reference, _LONGEST_TEXT) or '(empty)'}"
 
 
 def subscores_text(row: RunRow) -> str:

@@ -10,7 +10,7 @@ from polyjudge.records.translation import Language
 from polyjudge.text.display import one_line
 
 from .page import Named, anchor
-from .page_items import ITEMS_IN_A_PART, PageItem, part_row
+from .page_items import ITEMS_IN_A_PART, PageItem, items_of_a_group, left_out_note, part_row
 from .run_blocks import row_title, subscores_text
 from .run_rows import RunRow
 from .run_summary import group_label, group_why
@@ -19,8 +19,6 @@ from .wording import units
 
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
-MOST_ITEMS = 100_000
-"""A page has no more items; those that need attention come first."""
 _MOST_CHECKED = 10_000
 """Items on a page in which findings are marked, because checking takes long; those that need attention come first."""
 
@@ -28,12 +26,12 @@ _MOST_CHECKED = 10_000
 def run_details(report: RunReport, groups: list[Group]) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
     """Yield the items of each group in parts, within the number that the page can have."""
     checker = TextChecker(report.table)
-    share = max(ITEMS_IN_A_PART, MOST_ITEMS // max(len(groups), 1))
+    share = items_of_a_group(report.total.rows, len(groups))
     checked_share = _MOST_CHECKED if report.total.rows <= _MOST_CHECKED else _MOST_CHECKED // max(len(groups), 1)
     for place, group in enumerate(groups):
         named = named_group(report, group)
         known = report.table.find(group.value) if report.column == "language" else None
-        most = group.tally.rows if report.total.rows <= MOST_ITEMS else share
+        most = min(share, group.tally.rows)
         rows = islice(report.rows_of(group), most)
         for part, chosen in enumerate(iter(lambda: list(islice(rows, ITEMS_IN_A_PART)), [])):  # noqa: B023
             notes = _notes(report, group, most, checked_share) if part == 0 else []
@@ -55,8 +53,7 @@ def run_details(report: RunReport, groups: list[Group]) -> Iterator[tuple[int, i
 
 def _notes(report: RunReport, group: Group, most: int, checked: int) -> list[str]:
     notes = [f"Why {group_label(group)}: {group_why(group, report)}"] if group.status else []
-    if most < group.tally.rows:
-        notes.append(f"The first {most:,} of {group.tally.rows:,}, those that fail first. A filter shows others.")
+    notes += filter(None, [left_out_note(most, group.tally.rows)])
     if checked < min(most, group.tally.rows):
         notes.append(f"Findings are marked in the first {checked:,}.")
     return [one_line(note, _LONGEST_NOTE) for note in notes]

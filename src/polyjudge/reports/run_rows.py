@@ -54,6 +54,10 @@ class RunRow(Struct, frozen=True, kw_only=True):
     provenance: Provenance | None = None
     spans: tuple[ErrorSpan, ...] = ()
     """The errors that a judge or a person marked."""
+    probabilities: Mapping[str, float] = {}
+    """The token probabilities of the verdicts or scores, if they were asked for."""
+    other_probability: float | None = None
+    expected_score: float | None = None
     columns: Mapping[str, Any] = {}
     """The columns of the row and of its item."""
 
@@ -116,6 +120,9 @@ class RunRows:
             reference=context.get("reference", "") or _text(columns.get("reference")),
             provenance=outcome.provenance,
             spans=result.spans if result else (),
+            probabilities=result.probabilities if result else {},
+            other_probability=result.other_probability if result else None,
+            expected_score=result.expected_score if result else None,
             columns=columns,
         )
 

@@ -15,10 +15,11 @@ from msgspec.structs import replace as with_fields
 
 from polyjudge.errors import ConfigError, DataError, suggestion
 from polyjudge.files.spill import ScratchRows
+from polyjudge.formats.rating_fields import judge_of_row
 from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.codec import from_json
 from polyjudge.records.rubrics import Scale
-from polyjudge.store.trust_cards import trust_in
+from polyjudge.store.trust_cards import trust_in, trust_of_cards
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE, STATUSES, Status
 from polyjudge.verdicts.translation import group_status
@@ -107,7 +108,7 @@ class RunReport:
         tallies = self._read(rows, progress)
         self.problems, self.skipped = tuple(rows.problems), rows.skipped
         judges = [judge for judge in self.origins.judges if judge.provider != OFFLINE]
-        self.trust = {judge_title(judge): trust_in(judge, cards) for judge in judges}
+        self.trust = {judge_title(judge): trust_in(judge, cards) for judge in judges} or trust_of_cards(cards)
         self.scale = self._scale()
         self.by_column = {
             column: tuple(sorted((self._group(column, *entry) for entry in found.items()), key=_order))
@@ -207,6 +208,8 @@ class RunReport:
             examples.append(shortened(row))
         if row.provenance is not None:
             self.origins.add(row.provenance)
+        elif (judge := judge_of_row(row.columns)) is not None:
+            self.origins.add_judge(judge)
         position = self._stored.add(to_builtins(with_fields(row, columns={}))) if self.selection.all_rows else None
         for column, found in zip(self.columns, tallies, strict=True):
             value = _value(row, column)

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from polyjudge.calibration.span_consensus import SpanConsensus, weights_of
-from polyjudge.calibration.span_pieces import AnnotatedText
 from polyjudge.calibration.span_validation import Validation
 from polyjudge.records.calibration import Figure
+from polyjudge.records.spans import SpanConsensus
+from polyjudge.verdicts.span_consensus import weights_of
+from polyjudge.verdicts.span_pieces import AnnotatedText
 from polyjudge.verdicts.trust import figure_text
 
 from .blocks import Block, Heading, Lines, Table

@@ -1,6 +1,8 @@
 """Show error spans in their texts: marks for pages, numbered brackets for plain text, and what was said of each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
@@ -17,6 +19,11 @@ from polyjudge.text.quotes import locate, whole_graphemes
 MOST_NOTES = 200
 _LONGEST_QUOTE = 200
 _LONGEST_NOTE = 600
+_AROUND = 60
+"""Characters on each side of a mark in a text that is too long to be shown."""
+_MOST_AROUND = 25
+"""Marks of such a text that are shown."""
+_GAP = " … "
 _OPEN, _CLOSE = "⟦", "⟧"
 _RANKS: Mapping[str, int] = {"critical": 0, "major": 1, "gone": 2, "src": 2, "minor": 3}
 _FOUND: Mapping[str, str] = {
@@ -135,20 +142,70 @@ def bracketed(text: str, spans: Sequence[ErrorSpan], side: SpanSide) -> str:
 
     A bracket of the text itself becomes an escape, so that each one shown is a mark.
     """
+    return _bracketed(text, span_marks(spans, text, side), [(0, len(text))])
+
+
+def marked_line(text: str, spans: Sequence[ErrorSpan], side: SpanSide, longest: int) -> str:
+    """Return a text with brackets on one line; of a longer one its start and what is around each mark.
+
+    What is left out is an ellipsis, also within a long mark. Marks beyond a limit are counted.
+    """
     marks = span_marks(spans, text, side)
+    whole = one_line(_bracketed(text, marks, [(0, len(text))]), sys.maxsize)
+    if len(whole) <= longest:
+        return whole
+    if not marks:
+        return one_line(whole, longest)
+    shown = marks[:_MOST_AROUND]
+    around = [place for mark in shown for place in _around(mark)]
+    rest = longest - sum(high - low for low, high in _merged(text, around))
+    places = _merged(text, [(0, max(rest, _AROUND)), *around])
+    more = f" ({len(marks) - len(shown):,} more marks)" if len(marks) > len(shown) else ""
+    return one_line(_bracketed(text, shown, places), sys.maxsize) + more
+
+
+def _around(mark: Mark) -> list[tuple[int, int]]:
+    """Return the place of a mark with what is around it; of a long one that of both of its ends."""
+    low, high = mark.low - _AROUND, mark.high + _AROUND
+    if mark.high - mark.low <= 3 * _AROUND:
+        return [(low, high)]
+    return [(low, mark.low + _AROUND), (mark.high - _AROUND, high)]
+
+
+def _merged(text: str, places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return places within the text, of whole graphemes, those that touch as one."""
+    found: list[tuple[int, int]] = []
+    for low, high in sorted((max(low, 0), min(high, len(text))) for low, high in places):
+        first, last = whole_graphemes(text, low, high)
+        if found and first <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], last)
+        else:
+            found.append((first, last))
+    return found
+
+
+def _bracketed(text: str, marks: Sequence[Mark], places: Sequence[tuple[int, int]]) -> str:
+    """Return these places of a text with brackets, and an ellipsis for what is between them."""
     at_end: dict[int, list[Mark]] = {}
     at_start: dict[int, list[Mark]] = {}
     for mark in marks:
         at_start.setdefault(mark.low, []).append(mark)
         at_end.setdefault(mark.high, []).append(mark)
     parts: list[str] = []
-    edges = sorted({0, len(text), *at_start, *at_end})
+    cuts = {edge for place in places for edge in place}
+    edges = sorted({0, len(text), *at_start, *at_end, *cuts})
+    starts = [low for low, _ in places]
     for low, high in zip(edges, [*edges[1:], len(text)], strict=True):
         closing = sorted(at_end.get(low, []), key=lambda mark: (-mark.low, mark.number))
         opening = sorted(at_start.get(low, []), key=lambda mark: (-mark.high, -mark.number))
         parts += [f":{mark.number}{_CLOSE}" for mark in closing]
         parts += [f"{_OPEN}{mark.number}:" for mark in opening]
-        parts.append(text[low:high].replace(_OPEN, r"\u27e6").replace(_CLOSE, r"\u27e7") if marks else text[low:high])
+        number = bisect_right(starts, low) - 1
+        if number >= 0 and high <= places[number][1]:
+            words = text[low:high]
+            parts.append(words.replace(_OPEN, r"\u27e6").replace(_CLOSE, r"\u27e7") if marks else words)
+        elif high > low:
+            parts.append("" if parts and parts[-1] == _GAP else _GAP)
     return "".join(parts)
 
 

@@ -241,12 +241,16 @@ class Origins:
             self.last_at = max(self.last_at, origin.answered_at)
         if origin.polyjudge_version and len(self.versions) < _MOST_JUDGES:
             self.versions.add(origin.polyjudge_version)
-        key = (origin.provider, origin.model, origin.rubric, origin.rubric_fingerprint)
+        self.add_judge(identity_of(origin))
+
+    def add_judge(self, judge: JudgeIdentity) -> None:
+        """Add a judge, unless it is known."""
+        key = (judge.provider, judge.model, judge.rubric, judge.rubric_fingerprint)
         known = self._judges.get(key)
         if known is None and len(self._judges) < _MOST_JUDGES:
-            self._judges[key] = identity_of(origin)
-        elif known is not None and origin.model_answered and not known.model_answered:
-            self._judges[key] = with_fields(known, model_answered=origin.model_answered)
+            self._judges[key] = judge
+        elif known is not None and judge.model_answered and not known.model_answered:
+            self._judges[key] = with_fields(known, model_answered=judge.model_answered)
 
 
 def judge_title(judge: JudgeIdentity) -> str:

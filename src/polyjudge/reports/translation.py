@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from polyjudge.checks.checker import TextChecker
+from polyjudge.checks.many_texts import ManyTexts
 from polyjudge.checks.policy import CheckPolicy
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files.spill import ScratchRows
-from polyjudge.formats.translation_results import TranslationResults, language_row, read_language_row
-from polyjudge.formats.translation_scores import TranslationScores, read_score_row, score_row
+from polyjudge.files.spill import Spilled, SpillFile
+from polyjudge.formats.translation_results import TranslationResults
+from polyjudge.formats.translation_scores import TranslationScores
 from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
-from polyjudge.records.findings import Finding
-from polyjudge.records.translation import LanguageResult, LanguageScore
+from polyjudge.records.findings import Finding, TextCheck
+from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult
 from polyjudge.verdicts.translation import (
     Verdict,
     family_totals,
@@ -36,9 +36,13 @@ def fails_checks(findings: Findings) -> bool:
     return any(each.severity == "fail" for each in findings or ())
 
 
+_Stored = tuple[LanguageResult, Spilled[PromptResult], Spilled[Findings]]
+"""A language without its texts; the texts; the findings in each. The latter are on disk."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageDetails:
-    """A language with all its texts, as far as it is in memory."""
+    """A language with all its texts, which are in memory if they are few."""
 
     verdict: Verdict
     figures: LanguageFigures
@@ -64,21 +68,19 @@ class Report:
         filters: Mapping[str, frozenset[str]] | None = None,
         only_failures: bool = False,
         progress: Callable[[LanguageResult], None] = lambda _: None,
+        jobs: int = 1,
     ) -> None:
-        """Read all files; `filters` select languages; `only_failures` lists only those that do not pass in detail."""
+        """Read all files; `only_failures` lists in detail only what does not pass; `jobs` are processes that check."""
         self.timestamp, self.path, self.judges = timestamp, results.path, tuple(scores)
         self.filters, self.only_failures = dict(filters or {}), only_failures
         self.origins = Origins()
         """The judges, and what their replies cost."""
-        self._texts = ScratchRows()
+        self._texts, self._scores = SpillFile(), scores
         self.trust, self.table = dict(trust or {}), table
         """The trust in each judge, and the table of languages."""
         self.policy, self.accepted = policy or CheckPolicy(), 0
         """Which checks run, and how many findings the project has accepted."""
-        entries = list(self._entries(results, scores, progress))
-        if not entries:
-            close = LanguageMatcher(table).suggestions(self.filters.get(LANGUAGE, ()))
-            raise DataError(f"no language is left after filtering.{close}", path=results.path)
+        entries = list(self._entries(results, progress, jobs))
         self.about = dict(results.about)
         self.warnings = (*results.problems, *(problem for each in scores.values() for problem in each.problems))
         self.skipped_rows = results.skipped + sum(each.skipped for each in scores.values())
@@ -88,10 +90,9 @@ class Report:
         """Priority languages first, then by name."""
         self.figures = tuple(figures for _, figures, _ in entries)
         """The figures of each verdict's outputs."""
-        self.totals = totals(self.verdicts)
-        self.families = family_totals(self.verdicts)
-        """Totals by script family, the largest first."""
-        self._positions = [position for *_, position in entries]
+        self.totals, self.families = totals(self.verdicts), family_totals(self.verdicts)
+        """Of all languages, and by script family, the largest first."""
+        self._stored = [stored for *_, stored in entries]
 
     def lists(self, verdict: Verdict) -> bool:
         """Return whether a verdict is listed in detail: all are, or with `only_failures` those that do not pass."""
@@ -109,61 +110,64 @@ class Report:
 
     def details_at(self, place: int) -> LanguageDetails:
         """Return the texts, the scores and the findings of one of the verdicts' languages."""
-        row, scores, findings = self._texts.at(self._positions[place])
+        language, prompts, findings = self._stored[place]
         return LanguageDetails(
             verdict=self.verdicts[place],
             figures=self.figures[place],
-            language=read_language_row(row),
-            scores={name: read_score_row(each) for name, each in scores.items()},
-            findings=[None if rows is None else tuple(Finding(*each) for each in rows) for rows in findings],
+            language=replace(language, prompts=prompts.short()),
+            scores=self._given(language),
+            findings=findings.short(),
         )
 
-    def rows(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Yield the rows of each language from the files: the results, and each judge's scores."""
-        for position in self._positions:
-            row, scores, _ = self._texts.at(position)
-            yield row, scores
+    def languages(self) -> Iterator[LanguageResult]:
+        """Yield each language with its texts in the order of the verdicts."""
+        return (replace(language, prompts=prompts.short()) for language, prompts, _ in self._stored)
+
+    def scores(self) -> Iterator[Mapping[str, LanguageScore]]:
+        """Yield the scores of each language by judge, in the order of the verdicts."""
+        return (self._given(language) for language, *_ in self._stored)
+
+    def _given(self, language: LanguageResult) -> dict[str, LanguageScore]:
+        """Return the scores of a language by judge."""
+        found = {n: each.find(language.language_code, language.language_name) for n, each in self._scores.items()}
+        return {name: score for name, score in found.items() if score is not None}
 
     def _entries(
-        self,
-        results: TranslationResults,
-        scores: Mapping[str, TranslationScores],
-        progress: Callable[[LanguageResult], None],
-    ) -> Iterator[tuple[Verdict, LanguageFigures, int]]:
-        """Yield the verdict on each selected language, its figures, and the position of its stored texts."""
-        checker, matcher = TextChecker(self.table, policy=self.policy), LanguageMatcher(self.table)
-        for language in results:
-            if not is_selected(language, self.filters, matcher):
-                continue
-            found = {name: each.find(language.language_code, language.language_name) for name, each in scores.items()}
-            given = {name: score for name, score in found.items() if score is not None}
-            verdict, figures, checked, findings = self._judged(language, given, checker)
-            score_rows = {name: score_row(score) for name, score in given.items()}
-            rows = [None if each is None else [astuple(one) for one in each] for each in findings]
-            yield verdict, figures, self._texts.add([language_row(checked), score_rows, rows])
+        self, results: TranslationResults, progress: Callable[[LanguageResult], None], jobs: int
+    ) -> Iterator[tuple[Verdict, LanguageFigures, _Stored]]:
+        """Yield the verdict on each selected language, its figures, and its stored texts."""
+        matcher, checker = LanguageMatcher(self.table), TextChecker(self.table, policy=self.policy)
+        is_empty = True
+        selected = (language for language in results if is_selected(language, self.filters, matcher))
+        for language, checks in ManyTexts(checker, jobs).checked(selected):
+            is_empty = False
+            yield self._judged(language, checks)
             progress(language)
+        if is_empty:
+            close = matcher.suggestions(self.filters.get(LANGUAGE, ()))
+            raise DataError(f"no language is left after filtering.{close}", path=results.path)
 
     def _judged(
-        self, language: LanguageResult, scores: Mapping[str, LanguageScore], checker: TextChecker
-    ) -> tuple[Verdict, LanguageFigures, LanguageResult, list[Findings]]:
-        """Return the verdict on a language, its figures, the language with script checks filled in, and the findings.
+        self, language: LanguageResult, checks: Sequence[TextCheck | None]
+    ) -> tuple[Verdict, LanguageFigures, _Stored]:
+        """Return the verdict on a language, its figures, and its texts with script checks and findings, on disk.
 
-        Each output is checked here, and only here.
+        Each output is checked once.
         """
-        checks = checker.check_outputs(language)
-        self.accepted += sum(len(check.accepted) for check in checks if check is not None)
+        scores = self._given(language)
+        prompts, findings = Spilled[PromptResult](file=self._texts), Spilled[Findings](file=self._texts)
+        for prompt, check in zip(language.prompts, checks, strict=True):
+            self.accepted += 0 if check is None else len(check.accepted)
+            prompts.append(replace(prompt, script_validation_passed=script_ok(prompt, check)))
+            findings.append(None if check is None else check.problems)
         for score in scores.values():
             for prompt in score.prompts:
                 if prompt.provenance is not None:
                     self.origins.add(prompt.provenance)
         summaries = {name: replace(score, prompts=()) for name, score in scores.items()}
-        prompts = tuple(
-            replace(prompt, script_validation_passed=script_ok(prompt, check))
-            for prompt, check in zip(language.prompts, checks, strict=True)
-        )
         verdict = language_verdict(language, checks, summaries, self.table, self.trust)
-        findings = [None if check is None else check.problems for check in checks]
-        return verdict, language_figures(language, checks, scores), replace(language, prompts=prompts), findings
+        stored = replace(language, prompts=()), prompts.close(), findings.close()
+        return verdict, language_figures(language, checks, scores), stored
 
 
 def is_selected(language: LanguageResult, filters: Mapping[str, frozenset[str]], matcher: LanguageMatcher) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from polyjudge.checks.catalogue import record_of_kind
 from polyjudge.files.json_lines import readable_json
+from polyjudge.files.spill import Spilled, SpillFile
 from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageScore, PromptScore
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import STATUSES, Status
@@ -13,7 +14,7 @@ from polyjudge.verdicts.translation import FAILING, Totals, Verdict, dimension_s
 from .blocks import Block, Heading, Lines, Table
 from .calibration import trust_lines as judge_trust_lines
 from .translation import Report
-from .translation_figures import rules_of
+from .translation_figures import OutputScores, rules_of
 from .translation_summary import (
     MOST_IN_FULL,
     by_cause,
@@ -253,24 +254,27 @@ def _details(
     facts += [one_line(rule, _LONGEST_CELL) for rule in rules]
     facts += [f"Trust: {one_line(note, _LONGEST_CELL)}" for note in verdict.trust]
     yield Lines(tuple(facts))
-    by_prompt = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
-    for category in dict.fromkeys(prompt.category for prompt in language.prompts):
+    for category, rows in _rows_by_category(language, OutputScores(scores, len(language.prompts))).items():
         yield Heading(4, one_line(category, _LONGEST_NAME) or "Outputs")
-        rows = [
-            (
-                _cell(prompt.source_text),
-                _cell(prompt.generated_output) or "(empty)",
-                _YES_OR_NO[prompt.script_validation_passed],
-                _judged(index, by_prompt),
-            )
-            for index, prompt in enumerate(language.prompts)
-            if prompt.category == category
-        ]
-        yield Table(("Source", "Output", "Script OK", "Judge"), tuple(rows))
+        yield Table(("Source", "Output", "Script OK", "Judge"), rows)
     notes = [f"{judge_name(name, score)}: {judge_note(score)}" for name, score in scores.items()]
     if notes:
         yield Heading(4, "Judge Notes")
         yield Lines(tuple(notes))
+
+
+def _rows_by_category(language: LanguageResult, scores: OutputScores) -> dict[str, Spilled[tuple[str, ...]]]:
+    """Return the rows of the outputs by category; those of a long language stay on disk."""
+    file, found = SpillFile(), dict[str, Spilled[tuple[str, ...]]]()
+    for index, prompt in enumerate(language.prompts):
+        row = (
+            _cell(prompt.source_text),
+            _cell(prompt.generated_output) or "(empty)",
+            _YES_OR_NO[prompt.script_validation_passed],
+            _judged(scores.of(index), is_alone=scores.judges == 1),
+        )
+        found.setdefault(prompt.category, Spilled(file=file, in_memory=0)).append(row)
+    return found
 
 
 def judge_name(name: str, score: LanguageScore) -> str:
@@ -286,12 +290,8 @@ def judge_note(score: LanguageScore) -> str:
     return (one_line(score.notes, _LONGEST_CELL) or "no notes") + coverage
 
 
-def _judged(index: int, by_prompt: dict[str, dict[int, PromptScore]]) -> str:
-    parts = [
-        f"{name} {_points(scores[index])}" if len(by_prompt) > 1 else _points(scores[index])
-        for name, scores in by_prompt.items()
-        if index in scores
-    ]
+def _judged(scores: Mapping[str, PromptScore], *, is_alone: bool) -> str:
+    parts = (_points(score) if is_alone else f"{name} {_points(score)}" for name, score in scores.items())
     return ", ".join(parts) or "–"
 
 

@@ -1,28 +1,35 @@
 """What the page shows of each language: the cells of the map, and its texts, which the page loads in parts."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from math import ceil
 from typing import Any
 
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.rubrics import Scale
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptScore
 from polyjudge.text.display import one_line
-from polyjudge.verdicts.items import OFFLINE, Status
+from polyjudge.verdicts.items import OFFLINE, STATUSES, Status
 from polyjudge.verdicts.translation import PASSING_SCORE, Verdict, dimension_scores, has_scores, is_enough, scores_pass
 
 from .page import Cell
-from .page_items import ITEMS_IN_A_PART, PageItem, part_row
+from .page_items import ITEMS_IN_A_PART, PageItem, items_of_a_group, left_out_note, part_row
 from .tallies import Scores
 from .translation import Findings, LanguageDetails, Report, fails_checks
 from .translation_blocks import judge_name, judge_note
-from .translation_figures import LanguageFigures, named_scores, rules_of
+from .translation_figures import LanguageFigures, OutputScores, named_scores, rules_of
 from .wording import number_range
 
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
 _SCALE = Scale(1, 5)
 _NO_JUDGE = Cell(text="–", style="na")
-_FIRST: dict[Status, int] = {"FAIL": 0, "UNJUDGED": 1}
+_CODES = {status: code for code, status in enumerate(STATUSES)}
+_FIRST = tuple(
+    frozenset(_CODES[status] for status in each)
+    for each in (("FAIL",), ("UNJUDGED",), tuple(each for each in STATUSES if each not in ("FAIL", "UNJUDGED")))
+)
+"""The order of outputs by their status."""
 
 
 def language_cells(verdict: Verdict, figures: LanguageFigures) -> list[Cell]:
@@ -87,19 +94,30 @@ def _intervals(scores: list[Scores]) -> str:
 
 def translation_details(report: Report) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
     """Yield the texts of each language in parts, the failed ones first; the page loads them when they are opened."""
-    shown = [place for place, verdict in enumerate(report.verdicts) if report.lists(verdict)]
-    for row, place in enumerate(shown):
+    most = outputs_of_a_language(report)
+    listed = [place for place, verdict in enumerate(report.verdicts) if report.lists(verdict)]
+    for row, place in enumerate(listed):
         found = report.details_at(place)
-        by_index = {name: {each.index: each for each in score.prompts} for name, score in found.scores.items()}
-        total = len(found.language.prompts)
-        given = [{name: rows[index] for name, rows in by_index.items() if index in rows} for index in range(total)]
-        statuses: list[Status] = [_status(found.findings[index], found.verdict, given[index]) for index in range(total)]
-        order = sorted(range(total), key=[_FIRST.get(status, 2) for status in statuses].__getitem__)
-        for part, start in enumerate(range(0, total, ITEMS_IN_A_PART)):
-            chosen = order[start : start + ITEMS_IN_A_PART]
-            items = (_item(index, found, statuses[index], given[index]) for index in chosen)
-            about = {**_about(found.language, report.table), "total": total, "unit": "outputs"}
-            yield row, part, {**about, "notes": list(_notes(found)) if part == 0 else [], **part_row(items)}
+        total, scores = len(found.language.prompts), OutputScores(found.scores, len(found.language.prompts))
+        codes = bytearray(
+            _CODES[_status(found.findings[each], found.verdict, scores.of(each))] for each in range(total)
+        )
+        order = islice(chain.from_iterable(_having(codes, first) for first in _FIRST), most)
+        about = {**_about(found.language, report.table), "total": min(most, total), "unit": "outputs"}
+        for part in range(ceil(min(most, total) / ITEMS_IN_A_PART)):
+            chosen = islice(order, ITEMS_IN_A_PART)
+            items = (_item(each, found, STATUSES[codes[each]], scores.of(each)) for each in chosen)
+            yield row, part, {**about, "notes": list(_notes(found, most)) if part == 0 else [], **part_row(items)}
+
+
+def outputs_of_a_language(report: Report) -> int:
+    """Return how many outputs of each language the page shows, those that fail first."""
+    listed = [verdict.prompts for verdict in report.verdicts if report.lists(verdict)]
+    return items_of_a_group(sum(listed), len(listed))
+
+
+def _having(codes: bytearray, wanted: frozenset[int]) -> Iterator[int]:
+    return (index for index, code in enumerate(codes) if code in wanted)
 
 
 def _about(language: LanguageResult, table: LanguageTable) -> dict[str, str]:
@@ -118,9 +136,10 @@ def _status(findings: Findings, verdict: Verdict, given: Mapping[str, PromptScor
     return "PASS" if any(map(scores_pass, own)) else "UNJUDGED"
 
 
-def _notes(found: LanguageDetails) -> Iterator[str]:
+def _notes(found: LanguageDetails, most: int) -> Iterator[str]:
     verdict = found.verdict
     notes = [f"Why {verdict.status}: {verdict.reason}"] if verdict.reason else []
+    notes += filter(None, [left_out_note(most, verdict.prompts)])
     notes += list(rules_of(verdict, found.figures))
     notes += [f"Trust: {note}" for note in verdict.trust]
     notes += [f"{judge_name(name, score)}: {judge_note(score)}" for name, score in found.scores.items()]

@@ -1,5 +1,6 @@
 """Compute the figures of one language for its report: scores of single outputs, failed outputs, an example, a cause."""
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,33 @@ def named_scores(score: LanguageScore | PromptScore) -> list[str]:
     """Return the known scores, each after the name of its dimension."""
     scores = dimension_scores(score).items()
     return [f"{DIMENSION_NAMES[name]} {value:g}" for name, value in scores if value is not None]
+
+
+class OutputScores:
+    """The scores of single outputs of a language by judges; of an output with several by one judge, the last."""
+
+    def __init__(self, given: Mapping[str, LanguageScore], outputs: int) -> None:
+        self._scores = {name: score.prompts for name, score in given.items()}
+        self._places = {name: _places(prompts, outputs) for name, prompts in self._scores.items()}
+
+    @property
+    def judges(self) -> int:
+        """The number of judges."""
+        return len(self._scores)
+
+    def of(self, index: int) -> dict[str, PromptScore]:
+        """Return the scores of an output by judge."""
+        places = ((name, places[index]) for name, places in self._places.items())
+        return {name: self._scores[name][place] for name, place in places if place >= 0}
+
+
+def _places(scores: Sequence[PromptScore], outputs: int) -> "array[int]":
+    """Return the place of each output's score, -1 if it has none."""
+    found = array("q", [-1]) * outputs
+    for place, each in enumerate(scores):
+        if 0 <= each.index < outputs:
+            found[each.index] = place
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +99,11 @@ def language_figures(
 ) -> LanguageFigures:
     """Return the figures of a language from its outputs, their checks and the judges' scores."""
     found, best = LanguageFigures(), (0.0, 0)
-    by_prompt = {name: {each.index: each for each in score.prompts} for name, score in given.items()}
+    by_prompt = OutputScores(given, len(language.prompts))
     judging = [name for name, score in given.items() if score.judge != OFFLINE]
     for index, (prompt, check) in enumerate(zip(language.prompts, checks, strict=True)):
         findings = check.problems if check else ()
-        scores = {name: rows[index] for name, rows in by_prompt.items() if index in rows}
+        scores = by_prompt.of(index)
         failing = {each.kind for each in findings if each.severity == "fail"}
         if prompt.script_validation_passed is False:
             failing.add("wrong_script")

@@ -11,8 +11,8 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import readable_json
 from polyjudge.formats.columns import AS_IT_IS, TableOptions
-from polyjudge.formats.translation_results import TranslationResults
-from polyjudge.formats.translation_scores import TranslationScores
+from polyjudge.formats.translation_results import TranslationResults, language_pieces
+from polyjudge.formats.translation_scores import TranslationScores, score_pieces
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import TrustCard
 from polyjudge.records.translation import LanguageResult
@@ -41,13 +41,15 @@ def report(
     filters: Mapping[str, frozenset[str]] | None = None,
     only_failures: bool = False,
     progress: Callable[[LanguageResult], None] = lambda _: None,
+    jobs: int = 1,
 ) -> Report:
     """Read a results file and the scores of judges, and return verdicts and totals.
 
     `quick_judge` and `full_judge` are the scores of `translation quick` and `translation full`; `cards` are trust
     cards, by default the judges' own; `table` says how a table is read, `policy` which checks run and which findings
     are accepted. `filters` select languages by language, family or priority, and `only_failures` lists only those that
-    do not pass in detail. `render_report` turns the report into text.
+    do not pass in detail. Texts are checked in as many processes as there are `jobs`. `render_report` turns the report
+    into text.
     """
     given = {"quick": quick_judge, "full": full_judge}
     scores = {name: TranslationScores(Path(path)) for name, path in given.items() if path is not None}
@@ -66,6 +68,7 @@ def report(
         filters=filters,
         only_failures=only_failures,
         progress=progress,
+        jobs=jobs,
     )
 
 
@@ -90,16 +93,17 @@ def json_report(report: Report, commands: Commands = _NO_COMMANDS) -> Iterator[s
     head = readable_json(_head(report, commands), indent=1)
     yield head[: head.rindex("\n}")] + ",\n"
     yield ' "languageResults": [\n'
-    yield from _joined(readable_json(row) for row, _ in report.rows())
+    yield from _joined(language_pieces(each) for each in report.languages())
     yield '\n ],\n "judgeScores": [\n'
-    rows = ({"tier": name, **score} for _, scores in report.rows() for name, score in scores.items())
-    yield from _joined(readable_json(row) for row in rows)
+    scores = ((name, score) for each in report.scores() for name, score in each.items())
+    yield from _joined(score_pieces(score, tier=name) for name, score in scores)
     yield "\n ]\n}\n"
 
 
-def _joined(rows: Iterable[str]) -> Iterator[str]:
+def _joined(rows: Iterable[Iterable[str]]) -> Iterator[str]:
     for number, row in enumerate(rows):
-        yield f",\n  {row}" if number else f"  {row}"
+        yield ",\n  " if number else "  "
+        yield from row
 
 
 def _head(report: Report, commands: Commands) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from .page import (
 from .page_items import marked
 from .translation import Report
 from .translation_blocks import family_table, warnings_shown
-from .translation_details import language_cells, score_text, translation_details
+from .translation_details import language_cells, outputs_of_a_language, score_text, translation_details
 from .translation_figures import DIMENSION_NAMES, LanguageFigures, cause_of, rules_of
 from .translation_summary import (
     MOST_IN_FULL,
@@ -210,7 +210,7 @@ def _attention(report: Report, verdict: Verdict, figures: LanguageFigures, comma
         texts=texts,
         notes=notes,
         steps=cause_steps(verdict, cause, commands),
-        count=f"All {verdict.prompts:,} outputs",
+        count=f"{'All ' if verdict.prompts <= outputs_of_a_language(report) else ''}{verdict.prompts:,} outputs",
     )
 
 

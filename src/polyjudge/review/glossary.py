@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
@@ -153,7 +153,7 @@ def _is_form(word: str, term: str, shortest: int) -> bool:
 
 def read_glossary(path: Path, table: LanguageTable) -> Glossary:
     """Read a glossary; a message of a row names its line."""
-    terms: dict[str, dict[str, list[Term]]] = defaultdict(lambda: defaultdict(list))
+    terms: dict[str, dict[str, list[Term]]] = defaultdict(partial(defaultdict[str, list[Term]], list))
     try:
         count = 0
         for line, row, _ in separated_rows(path, START, TableOptions()):

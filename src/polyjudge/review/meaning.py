@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from polyjudge.checks.policy import CheckPolicy
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import Slots, StopToken
-from polyjudge.judges.base import ModelAddresses, ProviderSource
+from polyjudge.judges.asking import ProviderSource
+from polyjudge.judges.base import ModelAddresses
 from polyjudge.judges.grouped import BatchItem, GroupedJudge, GroupForm
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.judges.shared_calls import SharedCalls

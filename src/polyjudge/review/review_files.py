@@ -7,6 +7,7 @@ from polyjudge.cache.protocol import Cache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.checks.accepted import AcceptedFindings, read_accepted
 from polyjudge.checks.policy import CheckPolicy, check_policy
+from polyjudge.folder_trust import DEFAULT_CACHE
 from polyjudge.languages.table import language_table
 from polyjudge.plugins import PLUGINS
 from polyjudge.providers.base import Provider
@@ -14,7 +15,6 @@ from polyjudge.records.messages import FailOn, Review
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.runs import Limits
 from polyjudge.runs.run import Run
-from polyjudge.runs.stack import DEFAULT_CACHE
 
 from .glossary import read_glossary
 from .meaning import Questions, with_meaning

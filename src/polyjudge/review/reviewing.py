@@ -3,9 +3,11 @@
 Only what is needed of a language is kept: its messages until its last file is read, for the checks of consistency.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from polyjudge.catalogues.content import read_content
 from polyjudge.catalogues.finding import NO_LANGUAGE, find_catalogues
@@ -13,6 +15,7 @@ from polyjudge.catalogues.language_names import language_tag
 from polyjudge.catalogues.layouts import format_of
 from polyjudge.catalogues.reading import read_catalogue
 from polyjudge.checks.policy import CheckPolicy
+from polyjudge.concurrency.workers import FEW, Workers
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.languages.table import LanguageMatcher, LanguageTable, language_table
 from polyjudge.records.findings import Finding
@@ -29,9 +32,10 @@ from polyjudge.records.messages import (
 
 from .changes import EVERYTHING, Changed, Changes
 from .consistency import Consistency
+from .file_checks import FileFinding, file_checker, placed_findings
 from .findings import made_review, review_finding
 from .glossary import Glossary
-from .message_checks import MessageChecker, is_shown
+from .message_checks import is_shown
 
 OnFile = Callable[[CatalogueFile], None]
 _NEIGHBOURS = 1
@@ -64,6 +68,16 @@ class MessageToJudge:
     """Sources of the messages before and after it."""
 
 
+class _Read(NamedTuple):
+    """A file that was read, and is to be checked."""
+
+    group: str
+    """The language that its name says."""
+    catalogue: Catalogue
+    language: str
+    changed: Changed
+
+
 @dataclass(slots=True)
 class _Counts:
     files: int = 0
@@ -78,7 +92,6 @@ class Reviewer:
         self._options = options
         self._table = table or language_table()
         self._matcher = LanguageMatcher(self._table)
-        self._checker = MessageChecker(self._table, options.policy, options.glossary)
         self._changes = Changes(options.since) if options.since else None
         self._gathers = gathers
         self.to_judge: list[MessageToJudge] = []
@@ -112,21 +125,24 @@ class Reviewer:
             raise ConfigError(message, option="source")
         return found
 
-    def review(self, on_file: OnFile | None = None) -> Review:
-        """Check all files and return what was found, without the findings that are accepted."""
+    def review(self, on_file: OnFile | None = None, *, jobs: int = 1, few: int = FEW) -> Review:
+        """Check all files and return what was found, without the findings that are accepted.
+
+        Files are checked in as many processes as there are `jobs`, after the first `few` messages.
+        """
         found = self.found()
         self._skipped += found.skipped
         # Files whose content says their language come first: theirs is then known when the language ends.
         files = sorted(found.files, key=lambda file: (file.language, file.path))
-        language = ""
-        for file in files:
-            if file.language != language:
-                self._end(language)
-                language = file.language
-            if self._is_wanted_language(file.language):
-                self._review_file(file)
-            if on_file is not None:
-                on_file(file)
+        language, reading = "", deque[_Read]()
+        setup = self._table, self._options.policy, self._options.glossary
+        with Workers(file_checker, setup, size=lambda each: len(each.messages), jobs=jobs, few=few) as workers:
+            for checked in workers.map(self._catalogues(files, reading, on_file)):
+                read = reading.popleft()
+                if read.group != language:
+                    self._end(language)
+                    language = read.group
+                self._review_catalogue(read, checked)
         for each in list(self._consistency):
             self._end(each)
         if self._options.languages and not self._counts:
@@ -138,19 +154,32 @@ class Reviewer:
     def _is_wanted_language(self, tag: str) -> bool:
         return not tag or not self._options.languages or self._matcher.is_among(tag, self._options.languages)
 
-    def _review_file(self, file: CatalogueFile) -> None:
+    def _catalogues(
+        self, files: Iterable[CatalogueFile], reading: deque[_Read], on_file: OnFile | None
+    ) -> Iterator[Catalogue]:
+        """Yield the files that can be read, and add what is known of each to `reading`."""
+        for file in files:
+            read = self._read_file(file) if self._is_wanted_language(file.language) else None
+            if read is not None:
+                reading.append(read)
+                yield read.catalogue
+            if on_file is not None:
+                on_file(file)
+
+    def _read_file(self, file: CatalogueFile) -> _Read | None:
+        group = file.language
         try:
             content = read_content(file.path)
             catalogue = read_catalogue(file, content=content)
         except DataError as error:
             self._note_broken(file, error)
-            return
+            return None
         file = catalogue.file
         if not file.language:
             self._skipped.append(f"{file.path}: neither its name nor its content says its language")
-            return
+            return None
         if not self._is_wanted_language(file.language):
-            return
+            return None
         self._sources.add(file.source_language)
         known = self._table.find(file.language)
         if known is None:
@@ -158,7 +187,7 @@ class Reviewer:
             self._skipped.append(f"{note}.{self._table.suggestion(file.language)}".removesuffix("."))
         changes = self._changes
         changed = EVERYTHING if changes is None else changes.of(file, catalogue, content, _read_former)
-        self._review_catalogue(catalogue, known.tag if known else file.language, changed)
+        return _Read(group, catalogue, known.tag if known else file.language, changed)
 
     def _note_broken(self, file: CatalogueFile, error: DataError) -> None:
         """Report a file of a folder that cannot be read as a finding; one that was named is an error."""
@@ -172,7 +201,8 @@ class Reviewer:
             language = file.language or NO_LANGUAGE
             self._findings.append(review_finding(wanted, None, file.path, language, error.line or 1))
 
-    def _review_catalogue(self, catalogue: Catalogue, language: str, changed: Changed) -> None:
+    def _review_catalogue(self, read: _Read, checked: Sequence[FileFinding]) -> None:
+        _, catalogue, language, changed = read
         path, counts = catalogue.file.path, self._counts_of(language)
         counts.files += 1
         wanted = {id(message) for message in (*catalogue.messages, *catalogue.missing) if changed.has(message)}
@@ -181,7 +211,7 @@ class Reviewer:
             id(message) in wanted and not message.translation.strip() and bool(message.source)
             for message in (*catalogue.messages, *catalogue.missing)
         )
-        for message, finding, line, problem in self._checker.findings(catalogue):
+        for message, finding, line, problem in placed_findings(catalogue, checked):
             of_file = changed.has_problem(problem) if problem else changed.has_forms
             if of_file if message is None else id(message) in wanted:
                 self._findings.append(review_finding(finding, message, path, language, line))

@@ -81,7 +81,7 @@ def _duplicate_names(names: list[str]) -> Iterator[str]:
         seen.add(name.casefold())
 
 
-_NOT_RUBRICS = {"language_questions.toml"}
+_NOT_RUBRICS = {"language_questions.toml", "rewordings.toml"}
 
 
 def rubric_names() -> list[str]:

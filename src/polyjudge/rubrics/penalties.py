@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import get_args
+from math import isfinite
+from pathlib import Path
+from typing import cast, get_args
 
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files.text_files import read_toml
 from polyjudge.records.spans import SpanSeverity
 
-from .loading import load_rubric
+from .loading import load_rubric, rubric_names
 
 SEVERITIES: tuple[SpanSeverity, ...] = get_args(SpanSeverity)
 
@@ -33,6 +37,31 @@ def wmt_penalties() -> Mapping[str, float]:
     """Return the penalties of MQM as WMT counts it: those of the rubric `mqm`."""
     rules = load_rubric("mqm").spans
     return rules.penalties if rules is not None else {}
+
+
+def read_penalties(name: str) -> Mapping[str, float]:
+    """Return the penalties of a rubric by its name, or those in a TOML file: of a rubric, or a table of its own."""
+    if name in rubric_names():
+        rules = load_rubric(name).spans
+        if rules is None or not rules.penalties:
+            raise ConfigError(f"The rubric {name!r} has no penalties of error spans. Give mqm, or a TOML file.")
+        return rules.penalties
+    path = Path(name)
+    if not path.suffix and not path.exists():
+        raise ConfigError(f"There are no penalties {name!r}. Give mqm, or a TOML file such as penalties.toml.")
+    data: Mapping[str, object] = read_toml(path, path=path)
+    rules_of = data.get("spans")
+    holder = cast(Mapping[str, object], rules_of) if isinstance(rules_of, Mapping) else data
+    given = holder.get("penalties", None if "instruction" in data else holder)
+    if not isinstance(given, Mapping) or not given:
+        raise DataError("has no table of penalties, such as minor = 1 and major = 5", path=path)
+    table = cast(Mapping[str, object], given)
+    for key, value in table.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
+            raise DataError(f"the penalty {key!r} must be a number of at least 0, not {str(value)[:40]!r}", path=path)
+    if not any(_parts(key) in ((severity, "") for severity in SEVERITIES) for key in table):
+        raise DataError(f"has no penalty for a severity: {', '.join(SEVERITIES)}", path=path)
+    return cast(Mapping[str, float], table)
 
 
 @lru_cache(maxsize=256)

@@ -138,9 +138,13 @@ def answer_schema(rubric: Rubric) -> dict[str, Any]:
 
 def rubric_fingerprint(rubric: Rubric) -> str:
     """Return sixteen hex digits that change with any word or number of the rubric."""
-    if rubric.spans is None:  # a field that came later, without which fingerprints must not change
-        return fingerprint({name: getattr(rubric, name) for name in rubric.__struct_fields__ if name != "spans"}, 16)
-    return fingerprint(rubric, 16)
+    fields = {name: getattr(rubric, name) for name in rubric.__struct_fields__}
+    rules = rubric.spans
+    if rules is None:  # a field that came later, without which fingerprints must not change
+        del fields["spans"]
+    elif rules.consensus is None:
+        fields["spans"] = {name: getattr(rules, name) for name in rules.__struct_fields__ if name != "consensus"}
+    return fingerprint(fields, 16)
 
 
 def _criterion_lines(criterion: RubricCriterion) -> str:

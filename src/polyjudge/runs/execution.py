@@ -10,7 +10,6 @@ from typing import Protocol, cast, runtime_checkable
 
 from polyjudge.concurrency.pool import Slots, StopToken, in_order
 from polyjudge.errors import DataError, StoppedError
-from polyjudge.formats.items import ItemsDigest
 from polyjudge.judges.base import ItemWorker, close_judge
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.runs import Event, Finished, ItemCollected, ItemFinished, Resumed, RunStatus, Started, Stopped
@@ -90,8 +89,7 @@ class Execution:
         self.emit(Finished(self.status))
 
     async def _judge_all(self) -> AsyncGenerator[tuple[Item, RunOutcome]]:
-        digest, done = ItemsDigest(), 0
-        items = digest.taken(self.items)
+        items, done = iter(self.items), 0
         self.emit(Started(self.plan.items))
         for item_id, outcome in self.store.stored():
             item = next(items, None)
@@ -110,7 +108,8 @@ class Execution:
                 done += 1
                 yield self._finished(item, outcome)
         # All items may be done even after a stop request: the in-flight calls, which may finish, can be the last ones.
-        if done == self.plan.items and next(items, None) is None and digest.hexdigest() == self.plan.items_fingerprint:
+        is_all = done == self.plan.items and next(items, None) is None
+        if is_all and self.items.is_unchanged(self.plan.items_fingerprint):
             for export in self.exports:
                 if isinstance(export, OutputFile):
                     export.finish()

@@ -15,6 +15,7 @@ from polyjudge.judges.offline import offline_model
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
 from polyjudge.records.outcomes import Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.rubrics import Rubric
+from polyjudge.records.spans import VERIFICATION
 from polyjudge.rubrics.prompts import PromptRenderer
 from polyjudge.store.run_file import StoredOutcomes, is_unfinished
 
@@ -77,7 +78,7 @@ def retried_items(items: Items, judge: object, output: object) -> Items:
         return items
     if rubric_of(judge) is None:
         return items
-    former, hashes = replace(items, default_context=FORMER_CONTEXT), _hashes_of(judge)
+    former, hashes = replace(items, default_context=FORMER_CONTEXT), prompt_hashes_of(judge)
     asked = _asked_prompts(output)
     for item, as_before in zip(items, former, strict=True):
         prompts = asked.get(item.id)
@@ -150,7 +151,7 @@ def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item]
     if rubric_of(judge) is None:
         raise ConfigError("failures can be retried only for a judge with a rubric")
     known, names = StoredOutcomes(), _own_names(judge)
-    hashes = _hashes_of(judge)
+    hashes = prompt_hashes_of(judge)
     for item_id, outcome in rows:
         if isinstance(outcome, JudgeResult):
             known.add(item_id, outcome)
@@ -175,7 +176,7 @@ def _own_names(judge: object) -> set[str]:
     return {f"offline/{offline_model(getattr(judge, 'policy', None))}"}
 
 
-def _hashes_of(judge: object) -> Callable[[Item], set[str]]:
+def prompt_hashes_of(judge: object) -> Callable[[Item], set[str]]:
     """Return the function for the hashes of the prompts by which a judge with a rubric may judge an item."""
     own = getattr(judge, "prompt_hashes", None)
     if own is not None:
@@ -196,5 +197,6 @@ def results_to_keep(
 
 
 def _provenances(outcome: Outcome) -> list[Provenance]:
-    """Return the provenance of each part of a result."""
-    return [part.provenance for part in outcome.members or (outcome,) if part.provenance is not None]
+    """Return the provenance of each part of a result; a second judge of error spans is no part of its own."""
+    parts = [each for each in outcome.members if each.provenance is None or each.provenance.rubric != VERIFICATION]
+    return [part.provenance for part in parts or (outcome,) if part.provenance is not None]

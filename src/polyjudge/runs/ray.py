@@ -19,6 +19,7 @@ from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder, make_folde
 from polyjudge.formats.items import ItemSource
 from polyjudge.judges.base import ItemWorker, bound, close_judge
 from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.rubric import RubricJudge
 from polyjudge.providers.models import user_models
 from polyjudge.providers.services import chosen_addresses
 from polyjudge.records.fingerprint import fingerprint
@@ -189,6 +190,8 @@ def refuse_unfit(
     if isinstance(judge, OfflineJudge) and not judge.policy.changes_nothing:
         what = "the workers of Ray run all checks at their own severity, and accept no finding"
         raise ConfigError(f"{what}. Use the local engine, or leave out the settings and the accepted findings")
+    if isinstance(judge, RubricJudge) and judge.asker.wants_tokens:
+        raise ConfigError("the workers of Ray do not ask for token probabilities; use the local engine")
     if models_of(judge) and not isinstance(cache, str | Path):
         raise ConfigError("Ray needs a cache that the workers share: a path or a PostgreSQL URL")
 

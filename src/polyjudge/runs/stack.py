@@ -14,7 +14,7 @@ from polyjudge.cache.protocol import Cache, is_url, open_cache
 from polyjudge.cache.sqlite import JudgeCache, replies_of
 from polyjudge.concurrency.pool import Slots
 from polyjudge.errors import ConfigError, TransientError
-from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
+from polyjudge.folder_trust import CACHE_FILE, DEFAULT_CACHE, private_path
 from polyjudge.judges.base import ItemJudge, Judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import OfflineJudge
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 
 _AGENT_ATTEMPTS = 2
-_CACHE_FILE = "cache.sqlite"
-DEFAULT_CACHE = str(PRIVATE_FOLDER / _CACHE_FILE)
-"""The cache of the working folder."""
 
 
 def ignore(_: Event) -> None:
@@ -171,7 +168,7 @@ async def open_run_cache(
 
     `fallback` is the file to use if a PostgreSQL server cannot be reached at the start.
     """
-    place = str(private_path(_CACHE_FILE)) if str(cache) == DEFAULT_CACHE else str(cache)
+    place = str(private_path(CACHE_FILE)) if str(cache) == DEFAULT_CACHE else str(cache)
     if is_dry and not is_url(place) and not Path(place).exists():  # noqa: ASYNC240 - before anything runs
         return None
     try:
@@ -242,22 +239,31 @@ def judge_by_models(
     *,
     max_tokens: int | None = None,
     checks: "CheckPolicy | None" = None,
+    token_probabilities: bool = False,
 ) -> ItemJudge:
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
+        if token_probabilities:
+            raise ConfigError("the checks have no token probabilities; leave them out, or name a model")
         return OfflineJudge(rubric, policy=checks)
-    judges = [_judge(rubric, name, max_tokens) for name in names]
+    judges = [judge_by_model(rubric, name, max_tokens, token_probabilities=token_probabilities) for name in names]
     return judges[0] if len(judges) == 1 else Jury(judges)
 
 
-def _judge(rubric: Rubric, name: ModelName, max_tokens: int | None) -> "RubricJudge | SpanJudge | PluginJudge":
+def judge_by_model(
+    rubric: Rubric, name: ModelName, max_tokens: int | None = None, *, token_probabilities: bool = False
+) -> "RubricJudge | SpanJudge | PluginJudge":
+    """Return the judge for a rubric by one model."""
+    if token_probabilities and (rubric.spans is not None or is_judge_plugin(name.provider)):
+        what = "judges of error spans" if rubric.spans is not None else "judges of plugins"
+        raise ConfigError(f"{what} have no token probabilities; leave them out")
     if is_judge_plugin(name.provider):
         return PluginJudge(name, rubric)
     if rubric.spans is not None:
         from polyjudge.judges.spans import SpanJudge  # here, because most rubrics are not for error spans
 
         return SpanJudge(rubric, model=name, max_tokens=max_tokens)
-    return RubricJudge(rubric, model=name, max_tokens=max_tokens)
+    return RubricJudge(rubric, model=name, max_tokens=max_tokens, token_probabilities=token_probabilities)
 
 
 def open_judge(
@@ -271,7 +277,7 @@ def open_judge(
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         return OfflineJudge(rubric)
-    judges: list[Judge] = [_judge(rubric, name, max_tokens).bind(access) for name in names]
+    judges: list[Judge] = [judge_by_model(rubric, name, max_tokens).bind(access) for name in names]
     if repeats != 1:
         judges = [RepeatedJudge(judge, repeats) for judge in judges]
     return judges[0] if len(judges) == 1 else Jury(judges)

@@ -23,12 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyjudge.records.calibration import Figure
 
-from .rankings import PairCounts, Spearman, Sums, joined, pair_rates
+from .rankings import CELLS, PairCounts, Spearman, Sums, joined, pair_rates
 from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
 
 MAX_CATEGORIES = 200
 """With more different values the measures of categories are None."""
 
+_MOST_WEIGHTED = 5_000
+"""With more items of unequal weight, pairs are not counted."""
 Flags = NDArray[np.bool_]
 
 Rates = dict[str, Floats]
@@ -73,6 +75,8 @@ class _Sample:
     second_codes: Codes
     cells: Codes
     """The distinct pairs of scores, numbered in order."""
+    weights: Floats | None = None
+    """How many items each item counts as, 1 on average; None if all count the same."""
 
 
 def agreement_figures(
@@ -84,6 +88,7 @@ def agreement_figures(
     pass_from: tuple[float, float] | None = None,
     resamples: int = 1000,
     seed: int = 0,
+    weights: Floats | None = None,
 ) -> dict[str, Figure]:
     """Compute all measures of agreement (see the module) between scores of a judge and of people for the same items.
 
@@ -91,9 +96,11 @@ def agreement_figures(
     measure is the same in every resample, such as an accuracy of 1. Values are None where they are undefined, such as
     the correlation with a constant rater.
 
-    With `groups`, pairs are formed within a group; measures without pairs do not change.
+    With `groups`, pairs are formed within a group; measures without pairs do not change. With `weights`, of mean 1, an
+    item counts as so many, a pair with the product of both; for more than 5,000 items there are then no measures of
+    pairs.
     """
-    sample = _sample(scores_of(first), scores_of(second), clusters, groups)
+    sample = _sample(scores_of(first), scores_of(second), clusters, groups, weights)
     measures = _measures(sample, pass_from)
     blocks = [
         {name: values for measure in measures for name, values in measure(weights).items()}
@@ -102,6 +109,7 @@ def agreement_figures(
             len(sample.first),
             resamples=resamples,
             seed=seed,
+            base=sample.weights,
         )
     ]
     return {
@@ -111,9 +119,13 @@ def agreement_figures(
 
 
 def _sample(
-    first: Floats, second: Floats, clusters: Sequence[Hashable] | None, groups: Sequence[Hashable] | None
+    first: Floats,
+    second: Floats,
+    clusters: Sequence[Hashable] | None,
+    groups: Sequence[Hashable] | None,
+    weights: Floats | None,
 ) -> _Sample:
-    for others in (second, clusters, groups):
+    for others in (second, clusters, groups, weights):
         if others is not None and len(others) != len(first):
             raise ValueError(f"{len(others)} entries for {len(first)} scores; the numbers must be equal")
     group_codes = np.zeros(len(first), dtype=np.int64) if groups is None else codes_of(groups)
@@ -130,6 +142,7 @@ def _sample(
         first_codes=first_codes,
         second_codes=second_codes,
         cells=joined(first_codes, second_codes),
+        weights=None if weights is None else weights[order],
     )
 
 
@@ -137,12 +150,15 @@ def _measures(sample: _Sample, pass_from: tuple[float, float] | None) -> list[Ca
     if not len(sample.first):
         return []
     spearman = Spearman(sample.first_codes, sample.second_codes, sample.cells)
-    pairs = PairCounts(sample.first_codes, sample.second_codes, sample.groups, sample.clusters)
     measures: list[Callable[[Weights], Rates]] = [
         _Pearson(sample),
         lambda weights: {"spearman": spearman(weights)},
-        lambda weights: pair_rates(pairs, weights),
     ]
+    if sample.weights is None or len(sample.first) <= _MOST_WEIGHTED:
+        exact_up_to = CELLS if sample.weights is None else _MOST_WEIGHTED  # linearisation is about equal weights
+        codes = sample.first_codes, sample.second_codes, sample.groups, sample.clusters
+        pairs = PairCounts(*codes, exact_up_to=exact_up_to)
+        measures.append(lambda weights: pair_rates(pairs, weights))
     values = np.unique(np.concatenate([sample.first, sample.second]))
     if len(values) <= MAX_CATEGORIES:
         measures.append(_Categories(sample, values))

@@ -8,8 +8,9 @@ import numpy as np
 
 from polyjudge.records.calibration import Figure
 
-from .estimates import MIN_LABELS_FOR_WEIGHT, Bounds, Corrected, Scores, bounded, plain_mean, read_scores
+from .estimates import MIN_LABELS_FOR_WEIGHT, Bounds, Corrected, Scores, bounded, labels_mean, plain_mean, read_scores
 from .resampling import Floats, scores_of
+from .skewed import skewness_of_mean
 
 BORROWED_LABELS = 10
 """The weight of the common spread in a group's own, in labels."""
@@ -19,9 +20,16 @@ BORROWED_LABELS = 10
 class GroupSample:
     """The scores of one group: the judge's of all items, and those of both sides for labelled items."""
 
-    judged: Sequence[float]
-    labelled_judge: Sequence[float] = ()
-    labelled_people: Sequence[float] = ()
+    judged: Sequence[float] | Floats
+    labelled_judge: Sequence[float] | Floats = ()
+    labelled_people: Sequence[float] | Floats = ()
+    probabilities: Sequence[float] | Floats | None = None
+    """The probability that each labelled item had of being labelled; None if it was the same for all of them."""
+
+    def scores(self, bounds: Bounds | None, *, only_these: bool = False) -> Scores:
+        """Return the scores as arrays."""
+        labels = self.labelled_judge, self.labelled_people
+        return read_scores(self.judged, *labels, bounds, self.probabilities, only_these=only_these)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,8 @@ class _Labels:
     weight: float
     weight_variance: float
     counts: Floats
+    """The labels of each group; of unequal weight, the number of equal ones that are worth as much."""
+
     rests: Floats
     """The mean remainder of each group; 0 in a group without labels."""
 
@@ -53,10 +63,7 @@ def corrected_by_group(groups: Mapping[str, GroupSample], *, bounds: Bounds | No
     differences between groups. Without any label there is no value.
     """
     scale = _pooled_scores(groups.values(), bounds)
-    samples = {
-        name: read_scores(sample.judged, sample.labelled_judge, sample.labelled_people, scale.bounds)
-        for name, sample in groups.items()
-    }
+    samples = {name: sample.scores(scale.bounds) for name, sample in groups.items()}
     if not len(scale.people) or scale.step == 0:
         alone = plain_mean(scale.people, scale)
         return {name: _with_own_estimates(sample, alone, 0.0, scale) for name, sample in samples.items()}
@@ -79,16 +86,19 @@ def _pooled_scores(samples: Iterable[GroupSample], bounds: Bounds | None) -> Sco
 
 def _with_own_estimates(sample: Scores, figure: Figure, weight: float, scale: Scores) -> Corrected:
     """Return a corrected figure with the estimates of the group alone."""
-    naive, labels_only = plain_mean(sample.judged, scale), plain_mean(sample.people, scale)
+    naive, labels_only = plain_mean(sample.judged, scale), labels_mean(sample)
     return Corrected(figure, naive, labels_only, len(sample.judged), len(sample.people), weight)
 
 
 def _labels(samples: list[Scores], scale: Scores) -> _Labels:
-    counts = np.array([len(sample.people) for sample in samples], dtype=np.float64)
-    owned = int((counts - (counts > 0)).sum())
+    counts = np.array([sample.effective for sample in samples], dtype=np.float64)
+    owned = int(sum(max(len(sample.people) - 1, 0) for sample in samples))
     weight, along = _common_weight(samples, owned)
     rests = [sample.people - weight * sample.judge for sample in samples]
-    squares = np.array([((rest - rest.mean()) ** 2).sum() if len(rest) else 0.0 for rest in rests])
+    means = [_mean(rest, sample) for rest, sample in zip(rests, samples, strict=True)]
+    squares = np.array(
+        [float(sample.weights @ (rest - mean) ** 2) for rest, mean, sample in zip(rests, means, samples, strict=True)]
+    )
     degrees = max(owned - 1, 1)
     common = max(float(squares.sum()), scale.step**2) / degrees
     everywhere = float(scale.judge.mean())
@@ -96,22 +106,27 @@ def _labels(samples: list[Scores], scale: Scores) -> _Labels:
         weight=weight,
         weight_variance=common / along if along > 0 and 0 < weight < 1 else 0.0,
         counts=counts,
-        rests=np.array([rest.mean() if len(rest) else 0.0 for rest in rests]),
-        judge_means=np.array([sample.judge.mean() if len(sample.judge) else everywhere for sample in samples]),
+        rests=np.array(means),
+        judge_means=np.array([_mean(each.judge, each) if len(each.judge) else everywhere for each in samples]),
         spreads=(BORROWED_LABELS * common + squares) / (BORROWED_LABELS + np.maximum(counts - 1, 0)),
         degrees=degrees,
     )
 
 
+def _mean(values: Floats, sample: Scores) -> float:
+    """Return the weighted mean over the labels of a group; 0 without labels."""
+    return float(sample.weights @ values) / len(values) if len(values) else 0.0
+
+
 def _common_weight(samples: list[Scores], owned: int) -> tuple[float, float]:
     """Return the slope of people's scores on the judge's within groups, and the sum of squares behind it."""
-    centred = [(sample.judge - sample.judge.mean(), sample.people) for sample in samples if len(sample.judge)]
-    along = float(sum(judge @ judge for judge, _ in centred))
+    centred = [(each.judge - _mean(each.judge, each), each.people, each.weights) for each in samples]
+    along = float(sum(weights * judge @ judge for judge, _, weights in centred))
     if owned < MIN_LABELS_FOR_WEIGHT:
         return 0.5, 0.0
     if along <= 0:
         return 0.0, 0.0
-    return float(np.clip(sum(judge @ people for judge, people in centred) / along, 0.0, 1.0)), along
+    return float(np.clip(sum(weights * judge @ people for judge, people, weights in centred) / along, 0.0, 1.0)), along
 
 
 def _posterior(labels: _Labels) -> tuple[Floats, Floats]:
@@ -143,7 +158,7 @@ def _figure(sample: Scores, labels: _Labels, index: int, rest: tuple[float, floa
     spread = float(sample.judged.var(ddof=1)) if len(sample.judged) > 1 else 0.0
     variance = float(rest[1]) + labels.weight**2 * spread / len(sample.judged)
     variance += labels.weight_variance * (judged - float(labels.judge_means[index])) ** 2
-    degrees = min(labels.degrees, BORROWED_LABELS + int(labels.counts[index]) - 1)
+    degrees = min(labels.degrees, BORROWED_LABELS + math.floor(float(labels.counts[index]) + 1e-9) - 1)
     return bounded(labels.weight * judged + float(rest[0]), math.sqrt(variance), max(degrees, 1), sample.bounds)
 
 
@@ -151,9 +166,12 @@ _MIN_LABELS_FOR_SPREAD = 5
 """With fewer labels a group has the spread of all groups together."""
 
 
-def stratified_mean(groups: Mapping[str, GroupSample], *, bounds: Bounds | None = None) -> Corrected | None:
+def stratified_mean(
+    groups: Mapping[str, GroupSample], *, bounds: Bounds | None = None, only_these: bool = False
+) -> Corrected | None:
     """Estimate the mean score of people over all items; groups are weighted by their items, not by their labels.
 
+    The interval is as that of `corrected_mean`, also with `only_these`.
     None if a group has fewer than two labels, because its difference from the others cannot be estimated.
     """
     if not groups or any(len(group.labelled_people) < 2 for group in groups.values()):
@@ -165,49 +183,51 @@ def stratified_mean(groups: Mapping[str, GroupSample], *, bounds: Bounds | None 
         )
     )
     scale = read_scores(judged, judge, people, bounds)
-    samples = [
-        read_scores(each.judged, each.labelled_judge, each.labelled_people, scale.bounds) for each in groups.values()
-    ]
+    samples = [each.scores(scale.bounds, only_these=only_these) for each in groups.values()]
     weight = _weight(samples)
-    degrees = max(1, len(scale.people) - len(samples))
     rests = [sample.people - weight * sample.judge for sample in samples]
     shares = np.array([len(sample.judged) for sample in samples], dtype=np.float64) / len(scale.judged)
-    means = [
-        weight * float(sample.judged.mean()) + float(rest.mean()) for sample, rest in zip(samples, rests, strict=True)
-    ]
-    drawn = sum(
-        share**2 * weight**2 * float(sample.judged.var()) / len(sample.judged)
-        for share, sample in zip(shares, samples, strict=True)
+    figure = _over_groups(weight, rests, samples, shares, scale, only_these=only_these)
+    labels_only = _over_groups(
+        0.0, [sample.people for sample in samples], samples, shares, scale, only_these=only_these
     )
-    figure = _stratified_figure(
-        float(shares @ np.array(means)), _variance(rests, shares, scale) + drawn, degrees, scale
-    )
-    labelled = [sample.people for sample in samples]
-    own = np.array([float(each.mean()) for each in labelled])
-    labels_only = _stratified_figure(float(shares @ own), _variance(labelled, shares, scale), degrees, scale)
     return Corrected(figure, plain_mean(scale.judged, scale), labels_only, len(scale.judged), len(scale.people), weight)
 
 
 def _weight(samples: Sequence[Scores]) -> float:
     """Return the slope of people's scores on the judge's within groups, clipped to 0 to 1."""
-    judge = np.concatenate([sample.judge - sample.judge.mean() for sample in samples])
-    people = np.concatenate([sample.people - sample.people.mean() for sample in samples])
+    judge = np.concatenate([sample.judge - _mean(sample.judge, sample) for sample in samples])
+    people = np.concatenate([sample.people - _mean(sample.people, sample) for sample in samples])
     if len(judge) < MIN_LABELS_FOR_WEIGHT:
         return 0.5
-    spread = float(judge @ judge)
-    return float(np.clip((judge @ people) / spread, 0.0, 1.0)) if spread else 0.0
+    weighted = np.concatenate([sample.weights for sample in samples]) * judge
+    spread = float(weighted @ judge)
+    return float(np.clip((weighted @ people) / spread, 0.0, 1.0)) if spread else 0.0
 
 
-def _variance(parts: Sequence[Floats], shares: Floats, scale: Scores) -> float:
-    """Return the variance of a mean over groups; small groups have the pooled spread."""
-    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
-    pooled = max(squares, scale.step**2) / max(1, sum(map(len, parts)) - len(parts))
-    spreads = [float(part.var(ddof=1)) if len(part) >= _MIN_LABELS_FOR_SPREAD else pooled for part in parts]
-    floor = scale.step**2 / max(1, sum(map(len, parts)) - len(parts))
-    return sum(
-        share**2 * max(spread, floor) / len(part) for share, spread, part in zip(shares, spreads, parts, strict=True)
-    )
-
-
-def _stratified_figure(value: float, variance: float, degrees: int, scale: Scores) -> Figure:
-    return bounded(value, math.sqrt(variance), degrees, scale.bounds)
+def _over_groups(
+    weight: float,
+    parts: Sequence[Floats],
+    samples: Sequence[Scores],
+    shares: Floats,
+    scale: Scores,
+    *,
+    only_these: bool,
+) -> Figure:
+    """Return the mean over groups of the weighted judge and the remainders; small groups have the pooled spread."""
+    means = [_mean(part, sample) for part, sample in zip(parts, samples, strict=True)]
+    errors = [sample.weights * (part - mean) for part, mean, sample in zip(parts, means, samples, strict=True)]
+    degrees, step = max(1, sum(map(len, parts)) - len(parts)), scale.step**2
+    pooled = max(sum(float(each @ each) for each in errors), step) / degrees
+    value, variance, labelled = 0.0, 0.0, 0.0
+    for share, mean, each, sample in zip(shares, means, errors, samples, strict=True):
+        kept = float(sample.kept.mean())
+        own = float(each**2 @ sample.kept) / (len(each) - 1) if len(each) >= _MIN_LABELS_FOR_SPREAD else pooled * kept
+        drawn = 0.0 if only_these else weight**2 * float(sample.judged.var()) / len(sample.judged)
+        value += float(share) * (weight * float(sample.judged.mean()) + mean)
+        variance += float(share) ** 2 * (max(own, step / degrees * kept) / len(each) + drawn)
+        labelled += float(share) * (1 - kept)
+    if not variance:
+        return Figure(value, value, value)
+    weighted = np.concatenate([share * each / len(each) for share, each in zip(shares, errors, strict=True)])
+    return bounded(value, math.sqrt(variance), degrees, scale.bounds, skewness_of_mean(weighted, labelled))

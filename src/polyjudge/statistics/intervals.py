@@ -100,15 +100,16 @@ def t_quantile(degrees: int, probability: float = 0.975) -> float:
 
 def two_sided_p(t: float, degrees: int) -> float:
     """Return the probability of a Student's t at least as far from 0."""
-    return _incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t))
+    return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t))
 
 
 def variance_ratio_p(ratio: float, above: int, below: int) -> float:
     """Return the probability of a larger ratio of two equal variances, by Fisher's F for both degrees of freedom."""
-    return _incomplete_beta(below / 2, above / 2, below / (below + above * ratio))
+    return incomplete_beta(below / 2, above / 2, below / (below + above * ratio))
 
 
-def _incomplete_beta(a: float, b: float, x: float) -> float:
+def incomplete_beta(a: float, b: float, x: float) -> float:
+    """Return the regularised incomplete beta function."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))

@@ -1,13 +1,11 @@
 """Fit a regularised logistic regression, and choose a threshold by the probabilities that it gives."""
 
-from typing import Literal
-
 import numpy as np
-from msgspec import Struct
+
+from polyjudge.records.spans import Aim, LogisticModel
 
 from .resampling import Floats
 
-Aim = Literal["f1", "precision"]
 _STEPS = 50
 _CLOSE = 1e-8
 _LARGEST = 30.0
@@ -17,16 +15,9 @@ SELECTS_NOTHING = 2.0
 """A threshold above every probability."""
 
 
-class LogisticModel(Struct, frozen=True):
-    """Weights of standardised features; the first feature is 1 in every row."""
-
-    weights: tuple[float, ...]
-    means: tuple[float, ...]
-    scales: tuple[float, ...]
-
-    def probabilities(self, features: Floats) -> Floats:
-        """Return the probability of each row."""
-        return _logistic((features - np.array(self.means)) / np.array(self.scales) @ np.array(self.weights))
+def probabilities(model: LogisticModel, features: Floats) -> Floats:
+    """Return the probability of each row of features."""
+    return _logistic((features - np.array(model.means)) / np.array(model.scales) @ np.array(model.weights))
 
 
 def fit_logistic(features: Floats, shares: Floats, counts: Floats, *, penalty: float) -> LogisticModel:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +58,10 @@ def equal_strength_scores(
     fisher = information(found.counts, chances)
     direction = np.zeros(found.systems)
     direction[first], direction[second] = 0.5, -0.5
-    nuisance = np.linalg.pinv(basis.T @ fisher @ basis, hermitian=True)
-    direction -= basis @ (nuisance @ (basis.T @ (fisher @ direction)))
+    # Ones within each component, and for the second system, make it regular: they add a constant, which cancels out.
+    nuisance = basis.T @ fisher @ basis + (components[:, None] == components)
+    nuisance[second, second] += 1
+    direction -= basis @ cast(Floats, np.linalg.solve(nuisance, basis.T @ (fisher @ direction)))
     return Evidence(*found.projected(direction, chances))
 
 

@@ -5,13 +5,19 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .resampling import Codes, Floats, Weights, codes_of, ratio, scores_of
+from polyjudge.records.calibration import Figure
+
+from .intervals import wilson_interval
+from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
 
 CONCORDANT, DISCORDANT, FIRST_TIED, SECOND_TIED, BOTH_TIED = range(5)
 """Columns of the counts; a pair tied by both raters is counted in the last three."""
 
 CELLS = 2000
 """Up to this number of different cells the pairs of a resample are counted exactly, above it by linearisation."""
+
+
+_ROUNDING = 1e-12
 
 
 class PairCounts:
@@ -187,7 +193,7 @@ def _middle_ranks(counts: Weights) -> tuple[Weights, Floats]:
     ranks -= counts / 2
     ranks -= total[:, None] / 2
     spread = (total**3 - np.einsum("ij,ij,ij->i", counts, counts, counts)) / 12
-    return ranks, spread
+    return ranks, _without_noise(spread, total**3)
 
 
 def pair_rates(counts: PairCounts, weights: Weights) -> dict[str, Floats]:
@@ -199,13 +205,51 @@ def pair_rates(counts: PairCounts, weights: Weights) -> dict[str, Floats]:
     """
     pairs = counts(weights)
     total = pair_total(pairs)
-    decided = total - pairs[:, SECOND_TIED]
-    untied = np.maximum(total - pairs[:, FIRST_TIED], 0) * np.maximum(decided, 0)
+    decided = _without_noise(total - pairs[:, SECOND_TIED], total)
+    untied = _without_noise(total - pairs[:, FIRST_TIED], total) * decided
     return {
         "kendall_tau_b": ratio(pairs[:, CONCORDANT] - pairs[:, DISCORDANT], np.sqrt(untied)),
         "pairwise_accuracy": ratio(pairs[:, CONCORDANT] + pairs[:, BOTH_TIED], total),
         "pairwise_decided_accuracy": ratio(pairs[:, CONCORDANT], decided),
     }
+
+
+def ordering_figure(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    groups: Sequence[Hashable],
+    clusters: Sequence[Hashable],
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Figure:
+    """Return how often the first rater puts the item first that the second rates higher; a tie counts half.
+
+    Pairs are formed within a group, and pairs that the second rater ties are left out. 0.5 is chance. The interval is
+    of a bootstrap over clusters; without spread, as for a share of 1, it is Wilson's for as many clusters.
+    """
+    judge, people = scores_of(first), scores_of(second)
+    if len(judge) < 2:
+        return Figure()
+    by_name = codes_of(clusters)
+    first_codes, second_codes = (np.unique(each, return_inverse=True)[1].reshape(-1) for each in (judge, people))
+    counts = PairCounts(first_codes, second_codes, codes_of(groups), by_name)
+    shares: list[Floats] = []
+    for weights in Resamples(clusters, len(judge), resamples=resamples, seed=seed):
+        pairs = counts(weights)
+        decided = pair_total(pairs) - pairs[:, SECOND_TIED]
+        half = (pairs[:, FIRST_TIED] - pairs[:, BOTH_TIED]) / 2
+        shares.append(ratio(pairs[:, CONCORDANT] + half, decided))
+    found = figure(np.concatenate(shares))
+    count = int(by_name.max()) + 1
+    if found.value in (0.0, 1.0) and (interval := wilson_interval(found.value * count, count)):
+        return Figure(found.value, interval.low, interval.high)
+    return found
+
+
+def _without_noise(values: Floats, scale: Floats) -> Floats:
+    """Return values that are not negative; 0 if they are within the rounding error of fractional weights."""
+    return np.where(values > _ROUNDING * scale, values, 0.0)
 
 
 def tie_calibrated_accuracy(

@@ -27,11 +27,18 @@ class Resamples:
     """Bootstrap resamples: whole clusters, drawn with replacement.
 
     Iterating gives blocks of weights; the first row of the first block is the sample itself, all ones. With fewer than
-    two clusters that row is the only one. The same seed gives the same draws, for any order of the clusters.
+    two clusters that row is the only one. The same seed gives the same draws, for any order of the clusters. With
+    `base`, an item counts with this weight each time it is drawn.
     """
 
     def __init__(
-        self, clusters: Sequence[Hashable] | None, count: int, *, resamples: int = 1000, seed: int = 0
+        self,
+        clusters: Sequence[Hashable] | None,
+        count: int,
+        *,
+        resamples: int = 1000,
+        seed: int = 0,
+        base: Floats | None = None,
     ) -> None:
         if clusters is not None and len(clusters) != count:
             raise ValueError(f"{len(clusters)} clusters for {count} items")
@@ -40,17 +47,18 @@ class Resamples:
         self._codes = None if clusters is None else codes_of(clusters)
         self._drawn = count if self._codes is None else int(self._codes.max(initial=-1)) + 1
         self.resamples = resamples if self._drawn > 1 else 0
+        self._base = np.ones(count) if base is None else base
 
     def __iter__(self) -> Iterator[Weights]:
         """Yield blocks of weights, the sample itself first."""
         random = np.random.default_rng(self.seed)
         rows = max(1, CELLS_AT_ONCE // max(self.count, 1))
-        yield np.ones((1, self.count))
+        yield self._base[None, :].copy()
         for start in range(0, self.resamples, rows):
             drawn = np.empty((min(rows, self.resamples - start), self._drawn))
             for row in drawn:
                 row[:] = np.bincount(random.integers(0, self._drawn, self._drawn), minlength=self._drawn)
-            yield drawn if self._codes is None else drawn[:, self._codes]
+            yield (drawn if self._codes is None else drawn[:, self._codes]) * self._base
 
 
 def codes_of(names: Sequence[Hashable]) -> Codes:
@@ -95,14 +103,19 @@ def figure(values_over_resamples: Floats) -> Figure:
 
 
 def resampled_mean(
-    values: Sequence[float], clusters: Sequence[Hashable] | None = None, *, resamples: int = 1000, seed: int = 0
+    values: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    weights: Floats | None = None,
 ) -> Figure:
     """Return the mean of shares from 0 to 1 with its bootstrap interval, or Wilson's if all are 0 or all are 1."""
     scores = scores_of(values)
     if not len(scores):
         return Figure()
-    drawn = Resamples(clusters, len(scores), resamples=resamples, seed=seed)
-    found = figure(np.concatenate([weights @ scores / weights.sum(axis=1) for weights in drawn]))
+    drawn = Resamples(clusters, len(scores), resamples=resamples, seed=seed, base=weights)
+    found = figure(np.concatenate([counts @ scores / counts.sum(axis=1) for counts in drawn]))
     if found.value in (0.0, 1.0) and (interval := wilson_interval(found.value * len(scores), len(scores))):
         return Figure(found.value, interval.low, interval.high)
     return found
@@ -119,13 +132,19 @@ class MeanError(Struct, frozen=True, rename="camel"):
     high: Number | None = None
 
 
-def mean_error(values: Sequence[float] | Floats, clusters: Sequence[Hashable] | None = None) -> MeanError:
-    """Return a mean with its standard error over clusters (by default items) and Student's t interval."""
+def mean_error(
+    values: Sequence[float] | Floats, clusters: Sequence[Hashable] | None = None, *, weights: Floats | None = None
+) -> MeanError:
+    """Return a mean with its standard error over clusters (by default items) and Student's t interval.
+
+    The `weights` of the values have the mean 1.
+    """
     scores = scores_of(values)
     if not len(scores):
         return MeanError(0)
-    mean, codes = float(scores.mean()), None if clusters is None else codes_of(clusters)
-    sums = scores - mean if codes is None else np.bincount(codes, weights=scores - mean)
+    own, codes = np.ones(len(scores)) if weights is None else weights, None if clusters is None else codes_of(clusters)
+    mean = float(scores.mean()) if weights is None else float(own @ scores) / len(scores)
+    sums = own * (scores - mean) if codes is None else np.bincount(codes, weights=own * (scores - mean))
     if len(sums) < 2:
         return MeanError(len(scores), mean)
     error = sqrt(float((sums**2).sum()) * len(sums) / (len(sums) - 1)) / len(scores)

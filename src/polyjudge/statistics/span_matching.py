@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
+IN_SOURCE = 1 << 40
+"""Added to the places of spans in the source, so that they overlap none in the output."""
 MOST_MATCHED = 64
 """With more overlapping spans of one annotator, they are matched in order of their overlap instead of optimally."""
 
@@ -17,6 +20,26 @@ class Mark(NamedTuple):
     """The first code point after it."""
     severity: str = ""
     category: str = ""
+    explanation: str = ""
+
+
+class SpanAnnotation(Struct, frozen=True, kw_only=True):
+    """What one annotator marked in one text; no mark means that the annotator found no error."""
+
+    annotator: str
+    id: str = ""
+    pair: str = ""
+    """The languages, such as en-cs."""
+    unit: str = ""
+    """The part of the text that systems have in common, such as the segment of a test set."""
+    system: str = ""
+    source: str = ""
+    candidate: str = ""
+    language: str = ""
+    cluster: str = ""
+    marks: tuple[Mark, ...] = ()
+    without_place: tuple[Mark, ...] = ()
+    """Spans that are in no text, such as omissions."""
 
 
 Weights = Mapping[tuple[int, int], float]

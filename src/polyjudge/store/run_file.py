@@ -15,11 +15,11 @@ from typing import Any, Protocol, Self, cast, get_args, runtime_checkable
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError, ForeignFileError
-from polyjudge.files.json_lines import RowLog, parse_json, read_json_lines
+from polyjudge.files.json_lines import RowLog, item_line, parse_json, read_json_lines
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.files.spill import from_blob, open_scratch, to_blob
-from polyjudge.records.outcomes import Failure, FailureKind, Item, RunOutcome, item_row, outcome_row, read_outcome_row
+from polyjudge.records.outcomes import Failure, FailureKind, Item, RunOutcome, outcome_row, read_outcome_row
 
 _SCHEMA = "CREATE TABLE outcomes (id BLOB PRIMARY KEY, outcome TEXT, is_wanted INTEGER DEFAULT 0) WITHOUT ROWID"
 
@@ -163,10 +163,8 @@ class RunFile:
         transient ones. `with_texts` writes what was judged into each row.
         """
         _refuse_replacing(path, None if is_exported else items, is_exported=is_exported, force=force)
-        self._force = force
-        self._is_exported = is_exported
-        self._retries_failures = retries_failures
-        self._with_texts = with_texts
+        self._force, self._is_exported = force, is_exported
+        self._retries_failures, self._with_texts = retries_failures, with_texts
         self._retried = asked_again(retries_failures=retries_failures)
         self._has_failures = False
         self.path = path = path.resolve()  # the target of a link is written, and the link stays
@@ -178,7 +176,8 @@ class RunFile:
         self._rows.lock()
         self._rows.drop_incomplete_row()
         try:
-            self._cut_retried()
+            if not self._rows.is_empty:
+                self._cut_retried()
             self.started_at = self._write_start_marker()
         except OSError as error:
             self._rows.close()
@@ -186,18 +185,18 @@ class RunFile:
 
     def stored(self) -> Iterator[tuple[str, RunOutcome]]:
         """Yield the rows of an unfinished run with the ids of their items, in the order of the items."""
-        return self._rows.outcomes()
+        return iter(()) if self._rows.is_empty else self._rows.outcomes()
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
         """Write the row of the next item; it survives a kill of the process when this returns."""
         self._has_failures |= isinstance(outcome, Failure)
-        self._rows.append(item_row(item, outcome, with_texts=self._with_texts))
+        self._rows.write(item_line(item, outcome, with_texts=self._with_texts).encode())
 
     def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
         """Store an outcome ahead of its turn; return its position for `read_ahead`."""
         log = self._open_ahead()
         position = os.fstat(log.descriptor).st_size
-        log.append(item_row(item, outcome))
+        log.write(item_line(item, outcome).encode())
         return position
 
     def read_ahead(self, position: int) -> RunOutcome:

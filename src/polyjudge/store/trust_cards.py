@@ -181,6 +181,13 @@ def trust_in(judge: JudgeIdentity | None, cards: Sequence[Path] = ()) -> JudgeTr
     return JudgeTrust(title, found.card, found.why)
 
 
+def trust_of_cards(cards: Sequence[Path]) -> dict[str, JudgeTrust]:
+    """Return the trust by cards that the user names for scores that do not say who gave them."""
+    found = [read_card(path) for path in cards]
+    titles = [f"{card.judge.provider}/{card.judge.model}" for card in found]
+    return {title: JudgeTrust(title, card, "") for title, card in zip(titles, found, strict=True)}
+
+
 def identity_in(scores: Iterable[LanguageScore]) -> JudgeIdentity | None:
     """Return the judge of scores, from the first one that names it."""
     origins = (prompt.provenance for score in scores for prompt in score.prompts)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from polyjudge.checks.checker import TextChecker
 from polyjudge.checks.policy import CheckPolicy
-from polyjudge.judges.base import ItemWorker, ModelAddresses, ProviderSource, bound, close_judge
+from polyjudge.judges.asking import ProviderSource
+from polyjudge.judges.base import ItemWorker, ModelAddresses, bound, close_judge
 from polyjudge.judges.grouped import BatchItem, with_question
 from polyjudge.languages.table import LanguageMatcher, LanguageTable
 from polyjudge.records.fingerprint import prompt_sha256

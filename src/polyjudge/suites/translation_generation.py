@@ -8,10 +8,11 @@ from typing import Any, cast
 from polyjudge.checks.checker import TextChecker
 from polyjudge.errors import DataError, ProviderError
 from polyjudge.files.atomic import write_atomically
-from polyjudge.files.json_lines import RowLog, read_json_lines, row_line
+from polyjudge.files.json_lines import RowLog, item_line, read_json_lines
 from polyjudge.formats.prompt_sets import PromptSet
 from polyjudge.formats.translation_results import write_translation_results
-from polyjudge.judges.base import ModelAddresses, ProviderSource, Question, provenance_of
+from polyjudge.judges.asking import ProviderSource, Question, provenance_of
+from polyjudge.judges.base import ModelAddresses
 from polyjudge.languages.table import LanguageTable
 from polyjudge.processes import filled_command, run_program, with_final_newline
 from polyjudge.providers.base import Provider, close_provider
@@ -20,7 +21,7 @@ from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import open_provider
 from polyjudge.providers.services import address_of
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
-from polyjudge.records.outcomes import Failure, FailureKind, Generated, Item, Provenance, RunOutcome, item_row
+from polyjudge.records.outcomes import Failure, FailureKind, Generated, Item, Provenance, RunOutcome
 from polyjudge.records.requests import ModelName, Request
 from polyjudge.records.translation import Language, LanguageResult, PromptResult
 
@@ -227,7 +228,7 @@ def adopt_rows(partial: Path, items: Sequence[Item], prompts: PromptSet, name: M
                         "unexpected rows in the unfinished run; remove the file to start again", path=partial
                     )
                 item = known[row["id"]]
-                file.write(row_line(item_row(item, _generated(row, item, prompts, name))))
+                file.write(item_line(item, _generated(row, item, prompts, name)))
         os.ftruncate(log.descriptor, 0)
     finally:
         log.close()

@@ -12,7 +12,8 @@ from typing import Any
 
 from polyjudge.concurrency.pool import Slots, StopToken, in_order
 from polyjudge.formats.translation_scores import ScoresFile, prompt_score
-from polyjudge.judges.base import ModelAddresses, ProviderSource
+from polyjudge.judges.asking import ProviderSource
+from polyjudge.judges.base import ModelAddresses
 from polyjudge.judges.grouped import BatchRow, GroupedJudge
 from polyjudge.judges.shared_calls import SharedCalls
 from polyjudge.records.fingerprint import prompt_sha256

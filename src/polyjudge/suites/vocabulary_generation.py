@@ -12,7 +12,8 @@ from polyjudge.clock import utc_now, utc_second
 from polyjudge.concurrency.pool import Slots, StopToken, unless_stopped
 from polyjudge.errors import ProviderError, UnusableError
 from polyjudge.files.atomic import read_timestamp
-from polyjudge.judges.base import ModelAddresses, ProviderSource, Question, provenance_of
+from polyjudge.judges.asking import ProviderSource, Question, provenance_of
+from polyjudge.judges.base import ModelAddresses
 from polyjudge.judges.reply_text import split_reasoning
 from polyjudge.providers.base import Provider, close_provider
 from polyjudge.providers.local import local_models

@@ -3,9 +3,10 @@
 import re
 import unicodedata
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from polyjudge.records.translation import Language
+if TYPE_CHECKING:
+    from polyjudge.records.translation import Language
 
 _ACTING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
@@ -33,7 +34,7 @@ SHOWN_AT_ONCE = 20_000
 """Characters of a text that are sent together; browsers hang on lines of a million characters."""
 
 
-def text_part(text: str, language: Language | None, start: int) -> dict[str, Any]:
+def text_part(text: str, language: "Language | None", start: int) -> dict[str, Any]:
     """Return part of a text in pieces, with language, direction and script; the browser guesses unknown ones."""
     first = max(0, min(start, len(text)))
     end = min(len(text), first + SHOWN_AT_ONCE)

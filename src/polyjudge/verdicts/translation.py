@@ -3,6 +3,7 @@
 Only this module knows the share of outputs that a language needs and the passing score of the translation dimensions.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -170,9 +171,8 @@ def language_verdict(
 ) -> Verdict:
     """Return the verdict on a language from the checks of its outputs, and the scores of and trust in each judge."""
     cards, tag = trust or {}, language.language_code or language.language_name
-    script = [script_ok(prompt, check) for prompt, check in zip(language.prompts, checks, strict=True)]
-    rates = [each.tokens_per_second for each in language.prompts if each.tokens_per_second is not None]
-    findings, looks_like = _Findings.of(language.prompts, checks), _other_language(checks, table)
+    findings = _Findings.of(language.prompts, checks)
+    looks_like = findings.other_language(table)
     judging = {name: score for name, score in scores.items() if score.judge != OFFLINE}
     scored = [name for name, score in scores.items() if name in cards and has_scores(score)]
     status, reason = _status(findings, judging, looks_like, lambda names: untrusted(cards, names, tag, table))
@@ -187,17 +187,17 @@ def language_verdict(
         not_judged=_UNSEEN[known is not None] if status == "CHECKED" else (),
         reason=reason,
         prompts=len(language.prompts),
-        script_checked=len(script) - script.count(None),
-        script_passed=script.count(True),
-        tokens_per_second=fmean(rates) if rates else None,
+        script_checked=findings.script[True] + findings.script[False],
+        script_passed=findings.script[True],
+        tokens_per_second=fmean(findings.rates) if findings.rates else None,
         scores=scores,
         disagreements=tuple(_disagreements(scores, looks_like, known.name if known else "the right language")),
         looks_like=looks_like,
         checked_outputs=findings.checked,
-        failing_outputs=len(findings.failing),
+        failing_outputs=findings.failing.total(),
         trust=tuple(trust_notes(cards, list(scores), tag, table)),
         trust_words=tuple(cards[name].word(tag, table) for name in scored),
-        problems=Counter(kind for check in checks if check for kind in {each.kind for each in check.problems}),
+        problems=findings.problems,
     )
 
 
@@ -252,45 +252,73 @@ def script_ok(prompt: PromptResult, check: TextCheck | None) -> bool | None:
     return check.script.state != "fail"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Findings:
-    """Findings of severity `fail` in the outputs of a language."""
+    """What was found in the outputs of a language, in counts."""
 
-    outputs: int
-    checked: int
+    outputs: int = 0
+    checked: int = 0
     """Outputs with a result of a check, or of the file's own script check."""
-    failing: Sequence[set[str]]
-    """The kinds of findings of each failing output."""
+    failing: Counter[frozenset[str]] = field(default_factory=Counter[frozenset[str]])
+    """The failing outputs by the kinds of their findings of severity `fail`."""
+    problems: Counter[str] = field(default_factory=Counter[str])
+    """Outputs by kinds of findings of any severity."""
+    script: Counter[bool | None] = field(default_factory=Counter[bool | None])
+    """Outputs by whether they pass the script check."""
+    rates: "array[float]" = field(default_factory=lambda: array("d"))
+    """Tokens per second, where they are known."""
+    looks_like: Counter[str] = field(default_factory=Counter[str])
+    """Outputs that are in another language, by its tag."""
 
     @classmethod
     def of(cls, prompts: Sequence[PromptResult], checks: Sequence[TextCheck | None]) -> "_Findings":
-        pairs = [(prompt.script_validation_passed, check) for prompt, check in zip(prompts, checks, strict=True)]
-        kinds = [
-            {each.kind for each in (check.problems if check else ()) if each.severity == "fail"}
-            | ({"wrong_script"} if given is False else set[str]())
-            for given, check in pairs
-        ]
-        checked = sum(given is not None or check is not None for given, check in pairs)
-        return cls(len(pairs), checked, [each for each in kinds if each])
+        """Count; prompts and checks may be on disk, and are read once."""
+        found = cls()
+        for prompt, check in zip(prompts, checks, strict=True):
+            found.add(prompt, check)
+        return found
+
+    def add(self, prompt: PromptResult, check: TextCheck | None) -> None:
+        """Count one output."""
+        problems, given = check.problems if check else (), prompt.script_validation_passed
+        kinds = {each.kind for each in problems if each.severity == "fail"}
+        if given is False:
+            kinds.add("wrong_script")
+        if kinds:
+            self.failing[frozenset(kinds)] += 1
+        self.outputs += 1
+        self.checked += given is not None or check is not None
+        self.problems.update(dict.fromkeys((each.kind for each in problems), 1))
+        self.script[script_ok(prompt, check)] += 1
+        if prompt.tokens_per_second is not None:
+            self.rates.append(prompt.tokens_per_second)
+        if check is not None and check.language.state == "wrong":
+            self.looks_like[check.language.found] += 1
+
+    def other_language(self, table: LanguageTable) -> str:
+        """Return another language that the check identifies in too many outputs, or nothing."""
+        wrong = self.looks_like.total()
+        if not wrong or is_enough(self.outputs - wrong, self.outputs):
+            return ""
+        (tag, _), *_ = self.looks_like.most_common(1)
+        return known.name if (known := table.find(tag)) else tag
 
     @property
     def are_few(self) -> bool:
         """Whether the needed share of the outputs has no finding."""
-        return self._are_few(len(self.failing))
+        return is_enough(self.checked - self.failing.total(), self.checked)
 
     @property
     def are_of_language_alone(self) -> bool:
         """Whether the needed share would be reached without findings about the language."""
-        return self._are_few(sum(kinds != {"wrong_language"} for kinds in self.failing))
-
-    def _are_few(self, count: int) -> bool:
-        return is_enough(self.checked - count, self.checked)
+        others = self.failing.total() - self.failing[frozenset({"wrong_language"})]
+        return is_enough(self.checked - others, self.checked)
 
     def __str__(self) -> str:
-        counts = Counter(kind for kinds in self.failing for kind in kinds)
+        counts = Counter(kind for kinds in self.failing.elements() for kind in kinds)
         ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
         named = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in ranked)
-        return f"{len(self.failing)} of {self.checked} outputs fail the checks ({named})"
+        return f"{self.failing.total()} of {self.checked} outputs fail the checks ({named})"
 
 
 def _status(
@@ -330,16 +358,6 @@ def _shortfall(score: LanguageScore) -> str:
     return ", ".join([*low, *(["wrong language"] if score.is_correct_language is False else [])])
 
 
-def _other_language(checks: Sequence[TextCheck | None], table: LanguageTable) -> str:
-    """Return another language that the check identifies in too many outputs, or nothing."""
-    wrong = [check.language.found for check in checks if check is not None and check.language.state == "wrong"]
-    if not wrong or is_enough(len(checks) - len(wrong), len(checks)):
-        return ""
-    (tag, _), *_ = Counter(wrong).most_common(1)
-    found = table.find(tag)
-    return found.name if found else tag
-
-
 def _disagreements(scores: Mapping[str, LanguageScore], looks_like: str, wanted: str) -> list[str]:
     found: list[str] = []
     judged = {name: score for name, score in scores.items() if has_scores(score)}
@@ -368,14 +386,10 @@ def group_status(counts: Mapping[Status, int], undecided: int = 0, *, unreliable
     """
     passing, failing = counts["PASS"] + counts["CHECKED"], counts["FAIL"] + counts["CONFLICT"]
     total = passing + failing + undecided
-    if not total:
-        return "UNJUDGED" if counts["UNJUDGED"] else "SKIPPED"
-    if undecided == total:
-        return None
+    if total == undecided:
+        return None if total else "UNJUDGED" if counts["UNJUDGED"] else "SKIPPED"
     if unreliable:
         return "UNRELIABLE"
-    if not is_enough(passing + undecided, total):
-        return "FAIL"
     if not is_enough(passing, total):
-        return "UNJUDGED"
+        return "UNJUDGED" if is_enough(passing + undecided, total) else "FAIL"
     return "CHECKED" if counts["CHECKED"] else "PASS"

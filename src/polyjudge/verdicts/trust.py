@@ -14,6 +14,8 @@ from polyjudge.records.calibration import (
 
 TRUST_VERDICTS: tuple[Reliability, ...] = get_args(Reliability)
 NOT_MEASURED = "not measured"
+LABELS = "labels"
+"""What a verdict is based on where no perturbed texts were judged."""
 RELIABLE_FROM = 0.6
 """Share of comparisons over all perturbations in which a reliable judge scores the clean text higher."""
 MIN_COMPARISONS = 20
@@ -22,6 +24,8 @@ MIN_KINDS = 3
 """Perturbations that a verdict on a language needs: one that is easy to notice says nothing about others."""
 NOTICED_FROM = 0.7
 """Share of texts in which a judge that notices a perturbation scores the clean version higher."""
+MIN_LABELLED = 20
+"""Labelled items that a verdict on a language needs where no perturbed texts were judged."""
 MIN_TEXTS = 5
 """Texts that a verdict on one perturbation needs."""
 TEXTS_FOR_A_VERDICT = 9
@@ -31,6 +35,11 @@ TEXTS_FOR_A_VERDICT = 9
 def reliability(figure: Figure, comparisons: int, kinds: int) -> Reliability:
     """Return whether a judge is reliable in a language, from its share of wins over all kinds of perturbations."""
     return verdict_of(figure, RELIABLE_FROM, enough=comparisons >= MIN_COMPARISONS and kinds >= MIN_KINDS)
+
+
+def reliability_by_labels(ordering: Figure, labels: int) -> Reliability:
+    """Return whether a judge is reliable in a language, from how often it puts the better of two items first."""
+    return verdict_of(ordering, RELIABLE_FROM, enough=labels >= MIN_LABELLED)
 
 
 def notices(figure: Figure, texts: int) -> Reliability:
@@ -92,8 +101,7 @@ def untrusted(trust: Mapping[str, JudgeTrust], deciding: Sequence[str], tag: str
     if not unreliable or any(each is not None and each.verdict == "reliable" for each in known.values()):
         return ""
     return "; ".join(
-        f"{name} is unreliable in this language (clean above perturbed: {figure_text(each.discrimination)})"
-        for name, each in unreliable.items()
+        f"{name} is unreliable in this language ({_basis(each, ':')})" for name, each in unreliable.items()
     )
 
 
@@ -110,8 +118,14 @@ def trust_notes(
             continue
         missed = [kind for kind, each in known.perturbations.items() if each.verdict == "unreliable"]
         unnoticed = f"; does not notice {', '.join(kind.replace('_', ' ') for kind in missed)}" if missed else ""
-        figure = figure_text(known.discrimination)
-        yield f"{name}: {known.verdict}, clean above perturbed {figure}{unnoticed}"
+        yield f"{name}: {known.verdict}, {_basis(known)}{unnoticed}"
+
+
+def _basis(known: LanguageTrust, mark: str = "") -> str:
+    """Return the figure that a verdict on a language is based on."""
+    if known.verdict_from == LABELS:
+        return f"better item first, by people's labels{mark} {figure_text(known.ordering or Figure())}"
+    return f"clean above perturbed{mark} {figure_text(known.discrimination)}"
 
 
 def figure_text(figure: Figure, digits: int = 2) -> str:

@@ -185,7 +185,8 @@ function drawLabel() {
 async function save(item, label, text) {
   state.busy = true;
   const seconds = state.shownAt ? (performance.now() - state.shownAt) / 1000 : null;
-  const body = JSON.stringify({ id: item.id, annotator: state.annotator, seconds, ...label });
+  const spans = label.spans?.map(({ text, ...place }) => place); // the server has the text
+  const body = JSON.stringify({ id: item.id, annotator: state.annotator, seconds, ...label, spans });
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body };
   const found = await requestUntilAnswered("label", options, `Not saved (${text})`);
   state.busy = false;
@@ -294,6 +295,8 @@ function drawFigures(found) {
   at("chart").replaceChildren(...(shown.length > 1 ? [chart(shown, bounds)] : []));
   at("estimate").textContent = estimateWords(points, judged, total);
   at("agreement").textContent = agreementWords(agreement);
+  at("hour").textContent = hourWords(found.hour);
+  at("hour-languages").replaceChildren(...hourLanguages(found.hour).map((words) => made("li", words)));
 }
 
 const number = (value) => (scale() !== "pass-fail" ? value.toFixed(2) : `${(100 * value).toFixed(0)}%`);
@@ -306,6 +309,24 @@ function estimateWords(points, judged, total) {
   const labels = count === 1 ? "1 labelled item" : `${count} labelled items`;
   if (low === null) return `After ${labels}: ${what} ${number(mean)}${of}. The interval appears after one more.`;
   return `After ${labels}: ${what} ${number(mean)}${of}; 95% interval ${number(low)} to ${number(high)} (width ${number(high - low)}).`;
+}
+
+const MOST_LANGUAGES = 5;
+const widthOf = (value) => (value === null ? "no interval" : scale() !== "pass-fail" ? value.toFixed(2) : `${(100 * value).toFixed(0)} points`);
+
+function hourWords(hour) {
+  if (!hour.left) return "All items of the sample have a label.";
+  const source = hour.is_measured ? "your pace" : "a usual pace";
+  const gives = `At ${source} of ${hour.seconds.toFixed(0)} s a label, an hour gives ${hour.labels} of the ${hour.left} labels that are left`;
+  return `${gives}. Expected width of the 95% interval: ${widthOf(hour.overall.now)} now, ${widthOf(hour.overall.after)} then.`;
+}
+
+function hourLanguages(hour) {
+  if (!hour.left || hour.languages.length < 2) return [];
+  return hour.languages
+    .filter((each) => each.after !== null && each.more > 0)
+    .slice(0, MOST_LANGUAGES)
+    .map((each) => `${state.languages[each.language] ? state.languages[each.language].name : each.language}: ${widthOf(each.now)} now, ${widthOf(each.after)} then`);
 }
 
 function agreementWords(found) {
@@ -377,6 +398,7 @@ const WITHOUT_TEXT = ["back", "forth", "u"];
 const KEYS = { ArrowLeft: "back", ArrowRight: "forth" };
 
 async function act(name) {
+  if (isMarking()) await marks.saving;
   if (state.busy || at("work").hidden || !Object.hasOwn(DEEDS, name)) return;
   // An item whose text has not arrived cannot have been read.
   if (!WITHOUT_TEXT.includes(name) && state.shown !== current().id) {

@@ -2,7 +2,7 @@
 "use strict";
 
 const SEGMENTER = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-const marks = { severity: "major", caret: {}, seen: false, focus: null };
+const marks = { severity: "major", seen: false, active: null, tapped: null, saving: null, before: [] };
 const isMarking = () => document.body.dataset.marks === "1";
 const CATEGORIES = () => JSON.parse(document.body.dataset.categories || "[]");
 const SEVERITIES = ["minor", "major", "critical"];
@@ -54,6 +54,7 @@ function drawMarks(box, spans) {
       }
       const worst = SEVERITIES[Math.max(...over.map((span) => SEVERITIES.indexOf(span.severity)))];
       const mark = made("mark", undefined, worst + (over.length > 1 ? " over" : "") + (box.dataset.side === "source" ? " gone" : ""));
+      if (over.includes(spans[marks.active])) mark.classList.add("active");
       const ending = over.filter((span) => span.end === high).map((span) => spans.indexOf(span) + 1);
       if (ending.length) mark.dataset.n = ending.join(" ");
       mark.append(piece);
@@ -130,13 +131,13 @@ function moveCaret(box, event) {
 
 // The list of errors
 
-async function keep(spans, words) {
+async function keep(spans, words, redraws = true) {
   const item = current();
   if (!(await save(item, { ...labelOf(item), spans, ...(item.reason ? { reason: "" } : {}) }, words))) return false;
   state.undo.push({ place: state.place, before: { ...labelOf(item), spans: marks.before } });
   drawLabel();
   drawProgress();
-  drawSpans();
+  if (redraws) drawSpans();
   announce(`Saved: ${words}`);
   return true;
 }
@@ -158,13 +159,22 @@ async function markSelection(omission) {
   const category = omission || place.side === "source" ? "accuracy/omission" : "";
   const span = { severity: marks.severity, category, state: "located", ...place };
   const count = current().spans.length;
-  if (!(await change((spans) => [...spans, span], "one error"))) return;
+  const before = marks.active;
+  marks.active = count;
+  if (!(await change((spans) => [...spans, span], "one error"))) {
+    marks.active = before;
+    return;
+  }
+  marks.tapped = null;
   getSelection().removeAllRanges();
-  at("span-list").querySelectorAll("li")[count]?.querySelector("select")?.focus();
+  controlOf(count, "severity")?.focus();
 }
 
-function choice(label, values, value, onChange) {
+const controlOf = (index, name) => at("span-list").querySelector(`[data-key="${index}:${name}"]`);
+
+function choice(label, key, values, value, onChange) {
   const select = made("select");
+  select.dataset.key = key;
   select.setAttribute("aria-label", label);
   for (const each of values) {
     const option = made("option", each || "no category");
@@ -181,11 +191,15 @@ function choice(label, values, value, onChange) {
   return select;
 }
 
-function button(words, name, onClick) {
+function button(words, name, onClick, key = "") {
   const made_ = made("button", words);
   made_.type = "button";
+  made_.dataset.key = key;
   made_.setAttribute("aria-label", name);
-  made_.addEventListener("click", () => state.busy || onClick());
+  made_.addEventListener("click", async () => {
+    await marks.saving;
+    if (!state.busy) onClick();
+  });
   return made_;
 }
 
@@ -198,29 +212,40 @@ function quoteOf(span) {
 function spanRow(span, index) {
   const row = made("li", undefined, span.state === "rejected" ? "rejected" : span.severity);
   const named = `error ${index + 1}`;
+  const isActive = marks.active === index;
+  row.classList.toggle("active", isActive);
   row.append(made("span", String(index + 1), "n"), quoteOf(span));
   if (span.side === "source") row.append(made("span", "in the source", "soft"));
   if (span.state !== "located") row.append(made("span", span.state, "soft"));
   const set = (field) => async (value) => {
     if (field === "severity") marks.severity = value;
-    if (await change((spans) => ((spans[index][field] = value), spans), `${named}, ${value}`)) {
-      at("span-list").querySelectorAll("li")[index].querySelectorAll("select")[field === "severity" ? 0 : 1]?.focus();
-    }
+    await marks.saving;
+    await change((spans) => ((spans[index][field] = value), spans), `${named}, ${value}`);
   };
-  row.append(choice(`Severity of ${named}`, SEVERITIES, span.severity, set("severity")));
-  row.append(choice(`Category of ${named}`, ["", ...CATEGORIES()], span.category || "", set("category")));
+  row.append(choice(`Severity of ${named}`, `${index}:severity`, SEVERITIES, span.severity, set("severity")));
+  row.append(choice(`Category of ${named}`, `${index}:category`, ["", ...CATEGORIES()], span.category || "", set("category")));
+  const toggle = button("Change", `Change the place and the words of ${named}`, () => activate(isActive ? null : index), `${index}:change`);
+  toggle.setAttribute("aria-expanded", String(isActive));
   row.append(
+    toggle,
     button("Delete", `Delete ${named}`, async () => {
+      marks.active = null;
       if (await change((spans) => spans.filter((_, each) => each !== index), `${named} deleted`)) at("mark").focus();
     }),
   );
+  row.append(...(isActive ? [changing(span, index)] : said(span)));
+  row.addEventListener("keydown", (event) => moveByKey(event, index));
   return row;
 }
 
-const isSame = (one, other) => one.side === other.side && one.start === other.start && one.end === other.end;
+// A proposed error that was confirmed, and then changed, is still decided: it has kept what the judge quoted.
+function decides(own, span) {
+  if (own.state === "located" || own.side !== span.side) return false;
+  return (own.start === span.start && own.end === span.end) || (own.quote === span.text && own.start < span.end && span.start < own.end);
+}
 
 function drawProposed(item) {
-  const open = (state.proposed || []).filter((span) => !item.spans.some((own) => own.state !== "located" && isSame(own, span)));
+  const open = (state.proposed || []).filter((span) => !item.spans.some((own) => decides(own, span)));
   const mayShow = document.body.dataset.blind !== "1" || item.spans.length > 0 || item.label !== null || marks.seen;
   at("proposed-box").hidden = !open.length;
   at("proposed-wait").hidden = mayShow;
@@ -244,14 +269,18 @@ function drawSpans() {
   if (!isMarking()) return;
   const item = current();
   for (const box of document.querySelectorAll(".text[data-side]")) if (box.leaves) drawMarks(box, item.spans);
+  const key = at("span-list").contains(document.activeElement) ? document.activeElement.dataset.key : "";
   at("span-list").replaceChildren(...item.spans.map(spanRow));
+  if (key) at("span-list").querySelector(`[data-key="${key}"]`)?.focus();
   at("span-none").hidden = item.spans.length > 0;
   drawProposed(item);
+  drawHandles();
 }
 
 function beginMarking(found) {
   state.proposed = found.proposed.map((span) => ({ side: "output", ...span }));
-  marks.seen = false;
+  Object.assign(marks, { seen: false, active: null, tapped: null });
+  for (const box of document.querySelectorAll(".text[data-side]")) watchTaps(box);
   at("mark-help").hidden = true;
   if (at("score")) {
     at("score").value = current().label ?? 50;

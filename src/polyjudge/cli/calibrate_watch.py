@@ -1,0 +1,56 @@
+"""`polyjudge calibrate watch [NAME]`: ask again what a judge has answered, and say whether it has changed."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from polyjudge.errors import ConfigError
+from polyjudge.reports.blocks import BLOCK_FORMATS
+from polyjudge.statistics.sequential import FALSE_ALARMS
+
+from .environment import load_environment
+from .options import add_call_options, add_report_options, at_least, level, share
+from .tables import add_table_options
+from .watching import ask_again, pin
+
+_ASKED, _PINNED = 100, 500
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("name", nargs="?", default="", metavar="NAME", help="name of the pinned answers; default: the only ones")
+    source = "pin the answers in these results of score under NAME, by default the name of the file, and ask nothing"
+    add("--from", dest="results", type=Path, metavar="RESULTS", help=source)
+    add("--items", type=Path, metavar="FILE", help="with --from: the items that were judged; default: RESULTS")
+    add("--context", metavar="COLUMN,…", help="with --from: columns that the judge saw, if they were chosen")
+    rubric = "with --from: the rubric, if it is not a shipped one"
+    add("--rubric", metavar="FILE|NAME", help=rubric)
+    most = f"ask at most N of the pinned questions, or pin at most N; default: {_ASKED} and {_PINNED}"
+    add("--questions", type=at_least(1), metavar="N", help=most)
+    words = "ask the same also by the rubric in K other wordings, and count the answers that they change; default: 0"
+    add("--rewordings", type=at_least(0), default=0, metavar="K", help=words)
+    rate = "show a change of an unchanged judge in at most this share of watches; default: %(default)s"
+    add("--false-alarms", type=level, default=FALSE_ALARMS, metavar="SHARE", help=rate)
+    add("--fail-on-change", action="store_true", help="exit 1 if a change is shown")
+    add_report_options(add, [*BLOCK_FORMATS, "json", "junit"])
+    add("--require-judge", action="store_true", help="exit 3 instead of skipping when the judge cannot be used")
+    too_many = "exit 3 when a larger share of questions got no verdict; default: %(default)s"
+    add("--max-unjudged", type=share, default=0.2, metavar="SHARE", help=too_many)
+    add_call_options(parser.add_argument_group("calls").add_argument)
+    add_table_options(parser.add_argument_group("table of --items").add_argument)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Pin answers, or ask the pinned questions again."""
+    load_environment()
+    if options.results is None:
+        for name in ("items", "context", "rubric"):
+            if getattr(options, name) is not None:
+                raise ConfigError(f"--{name} needs --from: what is asked again was pinned.")
+        options.questions = options.questions or _ASKED
+        return ask_again(options)
+    options.questions = options.questions or _PINNED
+    place, pinned = pin(options)
+    print(f"polyjudge: {len(pinned.questions):,} questions are pinned as {pinned.name!r} in {place}", file=sys.stderr)
+    return 0

@@ -1,0 +1,313 @@
+"""Pin the answers of a run, and ask the pinned questions again."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from polyjudge.calibration.watching import (
+    EveryCall,
+    Origins,
+    Reworded,
+    Watching,
+    WatchJudge,
+    has_one_answer,
+    items_of,
+    order_of,
+    pinnable,
+)
+from polyjudge.clock import utc_now
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.formats.items import ItemSource, read_results
+from polyjudge.formats.row_files import first_row_of
+from polyjudge.judges.base import ItemJudge, ItemWorker
+from polyjudge.judges.rubric import identity_of_models
+from polyjudge.languages.table import language_table
+from polyjudge.providers.budget import Budget
+from polyjudge.records.outcomes import Item, RunOutcome
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
+from polyjudge.records.runs import Limits
+from polyjudge.records.watches import PinnedQuestion, PinnedSet, Rewording, Watch
+from polyjudge.reports.watching import watch_blocks, watch_json, watch_junit
+from polyjudge.rubrics.loading import load_rubric, rubric_names
+from polyjudge.rubrics.prompts import rubric_fingerprint
+from polyjudge.rubrics.rewording import reworded, rewordings
+from polyjudge.runs.execution import Export
+from polyjudge.runs.run import Run
+from polyjudge.runs.stack import judge_by_models
+from polyjudge.store.watches import append_watch, find_pinned, history, watch_folder, write_pinned
+from polyjudge.text.display import harmless, one_line
+from polyjudge.verdicts.items import OFFLINE
+
+from .calibrating import write_figures
+from .options import check_output, limits_of
+from .output import print_warning, write_pieces
+from .progress import RunProgress, counted
+from .signals import explain_end, stop_on_signals
+from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
+from .tables import input_of, table_options_of
+
+
+def pin(options: argparse.Namespace) -> tuple[Path, PinnedSet]:
+    """Store the questions and answers of a run, if they can be asked again."""
+    path: Path = options.results
+    if "otherCandidate" in first_row_of(path, table_options_of(options)):
+        raise DataError("has preferences between pairs of texts. Give results of score", path=path)
+    origins = Origins()
+    for item_id, outcome in read_results(path):
+        origins.add(item_id, outcome)
+    models = _models(origins, path)
+    rubric = _rubric(options, origins)
+    wanted = origins.chosen(options.questions)
+    outcomes = {item_id: outcome for item_id, outcome in read_results(path) if item_id in wanted}
+    table = table_options_of(options)
+    context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
+    items = ItemSource(input_of(options.items or path, table), context, table=table)
+    asked = (item for item in items if item.id in wanted)
+    found = pinnable(asked, outcomes, judge_by_models(rubric, models), language_table())
+    if not found.questions or found.origin is None:
+        why = "no question of these results can be asked again: their prompts were made from other columns"
+        raise DataError(f"{why}. Give the items that were judged", path=path, option="items")
+    if found.other_prompts:
+        print_warning(f"{counted(found.other_prompts, 'item')} are left out: their prompts would not be the same")
+    identity = identity_of_models(models, rubric)
+    answered = found.origin.model_answered if len(models) == 1 else ""
+    pinned = PinnedSet(
+        name=one_line(options.name or path.name.partition(".")[0], 100),
+        judge=replace(identity, model_answered=answered),
+        models=tuple(map(str, models)),
+        pinned_at=utc_now(),
+        results=path.name,
+        rubric=rubric,
+        questions=tuple(found.questions),
+    )
+    return write_pinned(pinned), pinned
+
+
+def _models(origins: Origins, path: Path) -> list[ModelName]:
+    if not origins.judged:
+        raise DataError("has no verdicts to pin", path=path)
+    if not origins.models:
+        raise DataError("does not say which model gave the verdicts. Give results of score", path=path)
+    if any(provider == OFFLINE for provider, _ in origins.models):
+        raise DataError("is of the judge 'offline', which asks no model that could change", path=path)
+    return [ModelName(provider, model) for provider, model in origins.models]
+
+
+def _rubric(options: argparse.Namespace, origins: Origins) -> Rubric:
+    """Return the rubric of the answers, which must not have changed since."""
+    names = [name for name, _ in origins.rubrics]
+    if len(origins.rubrics) != 1:
+        raise DataError(f"has verdicts by several rubrics: {', '.join(names)}", path=options.results)
+    ((name, known),) = origins.rubrics
+    if options.rubric is None and name not in rubric_names():
+        raise ConfigError(f"The verdicts are by the rubric {name!r}, which is not a shipped one. Give --rubric FILE.")
+    rubric = load_rubric(options.rubric or name)
+    if rubric_fingerprint(rubric) != known:
+        message = f"the rubric {rubric.name!r} is not the one of these verdicts, or has changed since"
+        raise ConfigError(f"{message}. Give the file of then", option="rubric")
+    return rubric
+
+
+def ask_again(options: argparse.Namespace) -> int:
+    """Ask the pinned questions in a random order until it is decided, and report; return the exit code."""
+    pinned = find_pinned(options.name)
+    check_output(options.output, [watch_folder(pinned.name) / "pinned.json"], force=options.force)
+    if options.rewordings > len(rewordings()):
+        raise ConfigError(f"--rewordings {options.rewordings}: there are {len(rewordings())} wordings.")
+    earlier = list(history(pinned.name))
+    job = _Job(options, pinned, seed=len(earlier))
+    try:
+        if options.dry_run:
+            return job.estimate()
+        found = job.watch()
+    except (MissingKeyError, MissingExtraError) as error:
+        return explain_skip(error, is_required=options.require_judge)
+    if isinstance(found, int):
+        return found
+    place = append_watch(found)
+    job.keep_answers()
+    if options.format == "junit":
+        pieces = watch_junit(found, fails=options.fail_on_change)
+        write_pieces(options.output, pieces, format_name="junit", force=options.force)
+    else:
+        write_figures(options, watch_json(found), watch_blocks(found, earlier))
+    print(f"polyjudge: history: {harmless(str(place))}", file=sys.stderr)
+    return 1 if options.fail_on_change and found.verdict == "changed" else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One watch: the questions in their order, and the files of the answers."""
+
+    options: argparse.Namespace
+    pinned: PinnedSet
+    seed: int
+    budgets: list[Budget] = field(default_factory=list[Budget])
+    """Of the runs so far: of the questions, and of each wording."""
+
+    @property
+    def _questions(self) -> list[PinnedQuestion]:
+        return order_of(self.pinned.questions, self.options.questions, self.seed)
+
+    @property
+    def _wordings(self) -> list[Rubric]:
+        return [reworded(self.pinned.rubric, words) for words in rewordings()[: self.options.rewordings]]
+
+    def _judge(self, rubric: Rubric) -> ItemJudge:
+        return judge_by_models(rubric, [ModelName(*name.split("/", 1)) for name in self.pinned.models])
+
+    def _file(self, name: str) -> Path:
+        return watch_folder(self.pinned.name) / f"{name}-{self.seed + 1}.jsonl"
+
+    def _run(self, items: Sequence[Item], judge: ItemWorker, file: Path | None, exports: Sequence[Export]) -> Run:
+        """Return a run without a cache, whose answers would be those of then, limited to what the others have left."""
+        limits = self._limits()
+        run = Run(items, judge, output=file, cache=None, exports=exports, limits=limits, force=True)
+        self.budgets.append(run.budget)
+        return run
+
+    def _limits(self) -> Limits:
+        given = limits_of(self.options)
+        spent = [budget.spent for budget in self.budgets]
+        calls, tokens, cost = (sum(each.calls for each in spent), sum(each.tokens for each in spent), self._cost)
+        return replace(
+            given,
+            max_calls=None if given.max_calls is None else max(0, given.max_calls - calls),
+            max_tokens=None if given.max_tokens is None else max(0, given.max_tokens - tokens),
+            max_cost_usd=None if given.max_cost_usd is None else max(0.0, given.max_cost_usd - cost),
+        )
+
+    @property
+    def _cost(self) -> float:
+        return sum(budget.spent.cost_usd for budget in self.budgets)
+
+    def keep_answers(self) -> None:
+        """Keep the answers of a watch that is in the history: the next one does not resume them."""
+        self._file("asking").replace(self._file("answers"))
+
+    def estimate(self) -> int:
+        """Print the most calls that the watch can make."""
+        judge = self._judge(self.pinned.rubric)
+        twice = [judge] if has_one_answer(self.pinned.questions) else []
+        every = EveryCall([judge, *twice, *map(self._judge, self._wordings)])
+        run = self._run(items_of(self._questions), every, None, ())
+        note = (
+            "at most: a question is asked twice only if its answer differs, and the watch ends when a change is shown"
+        )
+        print(f"polyjudge: {note}", file=sys.stderr)
+        return show_estimate(run, "json" if self.options.format == "json" else "text", what="questions")
+
+    def watch(self) -> Watch | int:
+        """Ask the questions and the rewordings; return what was found, or the exit code of a watch that ended early."""
+        questions, at = self._questions, utc_now()
+        watching = Watching(self.pinned, self.options.false_alarms)
+        by_id = {each.id: each for each in questions}
+        taking = _Taking(watching)
+        file = self._file("asking")
+        if file.exists():  # a watch that was interrupted among the rewordings
+            for item, (_, outcome) in zip(items_of(questions), read_results(file), strict=False):
+                taking.put(item, outcome)
+        else:
+            judge = WatchJudge(self._judge(self.pinned.rubric), by_id)
+            run = taking.run = self._run(items_of(questions), judge, file, [taking])
+            code = self._execute(run, watching, len(questions))
+            if code is not None:
+                return code
+        wordings = self._ask_in_other_words(watching, [each for each in questions if each.id in watching.answers])
+        return wordings if isinstance(wordings, int) else self._found(watching, wordings, at, len(questions))
+
+    def _execute(self, run: Run, watching: Watching, count: int) -> int | None:
+        """Execute the run of the questions; return the exit code if it ended without a decision."""
+        with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
+            summary = run.execute(progress)
+        print(f"polyjudge: asked {spent_line(summary.spent)}", file=sys.stderr)
+        file = self._file("asking")
+        if watching.test.is_shown:
+            _settle(file)
+            return None
+        if summary.status in ("stopped", "capped"):
+            left = f"{count - watching.test.asked - watching.unjudged} of {count} questions were not asked"
+            return explain_end(signals, summary.stopped_by, left, file)
+        if summary.status == "unjudged":
+            file.replace(self._file("unjudged"))
+            first = one_line(watching.reason, 200)
+            print(f"polyjudge: {watching.unjudged} without a verdict. First reason: {first}", file=sys.stderr)
+            kinds = summary.scores.unjudged_by_kind
+            return too_many_unjudged(watching.unjudged, count, self.options.max_unjudged, kinds)
+        return None
+
+    def _ask_in_other_words(
+        self, watching: Watching, questions: Sequence[PinnedQuestion]
+    ) -> tuple[Rewording, ...] | int:
+        """Ask the answered questions by each reworded rubric; return the counts, or an exit code."""
+        found: list[Rewording] = []
+        for number, rubric in enumerate(self._wordings, start=1):
+            taking = Reworded(number, watching.answers)
+            run = self._run(items_of(questions), self._judge(rubric), self._file(f"wording-{number}"), [taking])
+            with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
+                summary = run.execute(progress)
+            if summary.status in ("stopped", "capped"):
+                left = f"not all questions were asked in wording {number}"
+                return explain_end(signals, summary.stopped_by, left, self._file("asking"))
+            found.append(taking.found)
+        return tuple(found)
+
+    def _found(self, watching: Watching, wordings: tuple[Rewording, ...], at: str, questions: int) -> Watch:
+        test = watching.test
+        return Watch(
+            name=self.pinned.name,
+            at=at,
+            verdict="changed" if test.is_shown else "no change shown",
+            judge=self.pinned.judge,
+            model_answered=watching.model_answered,
+            model_changed=watching.model_changed,
+            pinned_at=self.pinned.pinned_at,
+            questions=questions,
+            asked=test.asked,
+            unjudged=watching.unjudged,
+            flips=watching.flips,
+            asked_twice=watching.asked_twice,
+            confirmed=watching.confirmed,
+            reverted=watching.reverted,
+            e_value=round(test.highest, 4),
+            needed=round(test.needed, 4),
+            false_alarms=self.options.false_alarms,
+            noticeable=None if test.is_shown else watching.noticeable,
+            shift=watching.shift,
+            rewordings=wordings,
+            calls=sum(budget.spent.calls for budget in self.budgets),
+            cost_usd=round(self._cost, 6),
+            seed=self.seed,
+        )
+
+
+class _Taking:
+    """Passes the answers on, warns of another model, and stops the run when a change is shown."""
+
+    def __init__(self, watching: Watching) -> None:
+        self._watching = watching
+        self._has_warned = False
+        self.run: Run | None = None
+
+    def put(self, item: Item, outcome: RunOutcome) -> None:
+        """Take the next answer."""
+        watching = self._watching
+        watching.put(item, outcome)
+        if watching.model_changed and not self._has_warned:
+            self._has_warned = True
+            print_warning(f"the provider says that {watching.model_answered} answers; then it was {watching.then}")
+        if watching.test.is_shown and self.run is not None:
+            self.run.stop()
+
+
+def _settle(file: Path) -> None:
+    """Give the answers of a run that was stopped, because a change is shown, their final name."""
+    for partial in file.parent.glob(f"{file.name}.*.partial"):
+        partial.replace(file)
+    for rest in file.parent.glob(f"{file.name}.*"):
+        rest.unlink()

@@ -1,0 +1,107 @@
+"""How far a judge may answer alone: thresholds of confidence that keep its errors below a limit.
+
+A policy says from which confidence on each judge answers. Its error rate is that of the items it answers. Whether the
+rate is below the limit is tested exactly on labelled items (Clopper and Pearson's binomial tail, as in Jung et al.,
+2024, "Trust or Escalate"). The policies are ordered beforehand, from few answers to many; the allowed error of the test
+is shared out over a few of them, and each one that passes hands its share to the next (the fallback procedure of Wiens,
+2003). So the probability that any policy passes whose error rate is above the limit is at most the allowed error,
+without assumptions on how confidence and errors are related.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .intervals import incomplete_beta
+
+_LIKELY = 0.8
+_MOST_LABELS = 1_000_000
+
+
+class Trial(NamedTuple):
+    """What one policy did on the labelled items."""
+
+    answered: int
+    errors: int
+    """Of the answered items, those where people say otherwise."""
+
+
+def binomial_tail(errors: int, count: int, rate: float) -> float:
+    """Return the probability of at most so many errors in `count` items, at an error rate."""
+    if errors < 0:
+        return 0.0
+    return 1.0 if errors >= count else incomplete_beta(count - errors, errors + 1, 1 - rate)
+
+
+def most_likely_rate(errors: int, count: int, level: float) -> float:
+    """Return Clopper and Pearson's upper limit of an error rate, which is exceeded with at most this probability."""
+    if errors >= count:
+        return 1.0
+    low, high = errors / count, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if binomial_tail(errors, count, middle) > level else (low, middle)
+    return high
+
+
+def certified(trials: Sequence[Trial], limit: float, delta: float, starts: Sequence[int]) -> int | None:
+    """Return the last policy whose error rate is at most `limit`; None if no policy passes.
+
+    With probability 1 - delta, the rates of all policies that pass are at most `limit`. Each of the policies in
+    `starts` has an equal share of delta of its own.
+    """
+    last, level = None, 0.0
+    for place, trial in enumerate(trials):
+        level += delta * starts.count(place) / len(starts)
+        if level > 0 and binomial_tail(trial.errors, trial.answered, limit) <= level:
+            last = place
+        else:
+            level = 0.0
+    return last
+
+
+def fewest_labels(limit: float, level: float) -> int:
+    """Return how many labelled items a policy must answer, all of them as people do, to pass a test at this level."""
+    return math.ceil(math.log(level) / math.log1p(-limit)) if 0 < limit < 1 else 0
+
+
+def labels_needed(trials: Sequence[Trial], labels: int, limit: float, level: float) -> int | None:
+    """Return about how many labels would let some policy pass, with a probability of 80%, if its error rate is as seen.
+
+    None if no policy has fewer errors than the limit.
+    """
+    found = [
+        math.ceil(needed * labels / trial.answered)
+        for trial in trials
+        if trial.answered and (needed := _answers_needed(trial.errors / trial.answered, limit, level)) is not None
+    ]
+    return max(min(found), labels + 1) if found else None
+
+
+def _answers_needed(rate: float, limit: float, level: float) -> int | None:
+    """Return the number of answers at which a policy with this error rate is likely to pass."""
+    if rate >= limit:
+        return None
+    count = low = fewest_labels(limit, level)
+    while not _is_likely(count, rate, limit, level):
+        low, count = count, 2 * count
+        if count > _MOST_LABELS:
+            return None
+    while count - low > max(1, count // 50):
+        middle = (low + count) // 2
+        low, count = (low, middle) if _is_likely(middle, rate, limit, level) else (middle, count)
+    return count
+
+
+def _is_likely(count: int, rate: float, limit: float, level: float) -> bool:
+    allowed = most_errors(count, limit, level)
+    return binomial_tail(allowed, count, rate) >= _LIKELY
+
+
+def most_errors(count: int, limit: float, level: float) -> int:
+    """Return the most errors with which so many answers pass the test; -1 if none do."""
+    low, high = -1, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if binomial_tail(middle, count, limit) <= level else (low, middle)
+    return low

@@ -1,0 +1,94 @@
+"""Pinned sets of answers on disk, with the history of the watches of each."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from polyjudge.errors import DataError, suggestion
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import RowLog, parse_data, read_json_lines, readable_json
+from polyjudge.files.names import safe_name
+from polyjudge.files.ownership import own_fields
+from polyjudge.folder_trust import private_path
+from polyjudge.records.codec import from_json, to_json
+from polyjudge.records.watches import PinnedSet, Watch
+
+FOLDER = "watch"
+"""The folder of pinned sets in the private folder."""
+SCHEMA_VERSION = 1
+
+
+def watch_folder(name: str) -> Path:
+    """Return the folder of a pinned set."""
+    return private_path(FOLDER, safe_name(name))
+
+
+def pinned_names() -> list[str]:
+    """Return the names of the pinned sets."""
+    return [read_pinned(path).name for path in sorted(private_path(FOLDER).glob("*/pinned.json"))]
+
+
+def find_pinned(name: str) -> PinnedSet:
+    """Return a pinned set; without a name, the only one."""
+    names = pinned_names()
+    if not names:
+        raise DataError("no answers are pinned in this folder yet. Pin those of a run", option="from", value="RESULTS")
+    if not name and len(names) > 1:
+        raise DataError(f"several sets of answers are pinned: {', '.join(names)}. Name one of them")
+    if name and name not in names:
+        raise DataError(f"no set of answers is pinned as {name!r}.{suggestion(name, names)} Pinned: {', '.join(names)}")
+    return read_pinned(watch_folder(name or names[0]) / "pinned.json")
+
+
+def write_pinned(pinned: PinnedSet) -> Path:
+    """Store a pinned set, which must be new: the history of another one would no longer fit."""
+    place = watch_folder(pinned.name) / "pinned.json"
+    if place.exists():
+        raise DataError("holds a pinned set of this name; give another name, or remove its folder", path=place)
+    with write_atomically(place) as file:
+        file.write(readable_json({**own_fields(), **to_json(pinned)}, indent=1) + "\n")
+    return place
+
+
+def read_pinned(path: Path) -> PinnedSet:
+    """Read a pinned set."""
+    try:
+        found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is not JSON: {str(error)[:200]}; pin the answers again", path=path) from None
+    return cast(PinnedSet, _record(PinnedSet, found, path))
+
+
+def _record(kind: type[PinnedSet] | type[Watch], found: object, path: Path, line: int = 0) -> object:
+    row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+    if row.pop("schemaVersion", None) != SCHEMA_VERSION:
+        what = "pinned set" if kind is PinnedSet else "history of watches"
+        raise DataError(f"is not a {what} of version {SCHEMA_VERSION}; pin the answers again", path=path, line=line)
+    row.pop("polyjudgeVersion", None)
+    try:
+        return from_json(kind, row)
+    except DataError as error:
+        raise DataError(f"cannot be used: {error}", path=path, line=line) from None
+
+
+def append_watch(watch: Watch) -> Path:
+    """Add a watch to the history of its pinned set."""
+    place = watch_folder(watch.name) / "history.jsonl"
+    log = RowLog(place)
+    try:
+        log.lock()
+        log.drop_incomplete_row()
+        log.append({**own_fields(), **to_json(watch)})
+    finally:
+        log.close()
+    return place
+
+
+def history(name: str) -> Iterator[Watch]:
+    """Yield the watches of a pinned set, the oldest first."""
+    place = watch_folder(name) / "history.jsonl"
+    if place.exists():
+        for line, row in read_json_lines(place):
+            yield cast(Watch, _record(Watch, row, place, line))
