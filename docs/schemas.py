@@ -25,12 +25,14 @@ from polyjudge.records.calibration import (
     Reliability,
     TrustCard,
 )
+from polyjudge.records.cascades import AgreementRule, CascadePlan, CascadePoint, CascadeThresholds
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
 from polyjudge.records.messages import Review, ReviewedLanguage, ReviewFinding, UnjudgedMessage
 from polyjudge.records.outcomes import ITEM_TEXTS, PAIR_FIELDS, Failure, Generated, JudgeResult, Provenance
 from polyjudge.records.ranking import LanguageRanking, PairwiseSummary, RankedSystem, Ranking, SystemPair
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric, Scale
+from polyjudge.records.samples import PlannedItem, SamplePlan
 from polyjudge.records.sessions import ReviewRow
 from polyjudge.records.spans import SpanSeverity
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
@@ -85,6 +87,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "ResultsPart.itemsFingerprint": SHORT_HASH,
     "ReviewRow.agentScore": PERCENT,
     "ReviewRow.systemScore": PERCENT,
+    "PlannedItem.inclusionProbability": CHANCE,
     "Watch.eValue": {"minimum": 1},
     "Watch.needed": {"exclusiveMinimum": 1},
     "Watch.falseAlarms": {"exclusiveMinimum": 0, "maximum": 0.5},
@@ -121,6 +124,7 @@ LIMITS: dict[str, dict[str, Any]] = {
             "ResultsManifest": ("rows", "judged", "unjudged"),
             "ResultsPart": ("rows", "judged", "unjudged", "itemsLine"),
             "ReviewRow": ("events", "unreadableRows"),
+            "SamplePlan": ("size", "candidates"),
             "Rewording": [field.encode_name for field in fields(Rewording)],
             "Watch": [field.encode_name for field in fields(Watch) if field.type is int],
             "PromptScore": ("index",),
@@ -324,6 +328,7 @@ def label() -> dict[str, Any]:
         "annotator": {"minLength": 1},
         "seconds": COUNT,
         "weight": {"exclusiveMinimum": 0},
+        "inclusionProbability": {"exclusiveMinimum": 0, "maximum": 1},
         "reason": {"enum": reasons},
     }.items():
         body["properties"][key] |= limits
@@ -559,10 +564,26 @@ def pinned_set() -> dict[str, Any]:
     return file.document("pinned-set", body)
 
 
+def sample_plan() -> dict[str, Any]:
+    """Return the schema of the plan of an informative sample."""
+    file = File("The items of an informative sample to label, with their probabilities", {PlannedItem: "item"})
+    more = {**VERSION, "polyjudgeVersion": TEXT, "kind": {"const": "polyjudge sample"}}
+    return file.document("sample-plan", file.record(SamplePlan, more=more))
+
+
 def watch() -> dict[str, Any]:
     """Return the schema of a row of the history of watches, and of `calibrate watch --format json`."""
     file = File("What one watch of a judge found", {Rewording: "rewording"})
     return file.document("watch", file.record(Watch, more={**VERSION, "polyjudgeVersion": TEXT}))
+
+
+def cascade() -> dict[str, Any]:
+    """Return the schema of the plan of a cascade."""
+    definitions = {Figure: "figure", JudgeIdentity: "judge", AgreementRule: "rule"}
+    definitions |= {CascadeThresholds: "thresholds", CascadePoint: "point"}
+    file = File("From which confidence on each judge of a cascade answers, and what that guarantees", definitions)
+    kind = {"kind": {"const": "polyjudge cascade"}}
+    return file.document("cascade", file.record(CascadePlan, more={**VERSION, **kind}))
 
 
 def schemas() -> dict[str, str]:
@@ -570,6 +591,7 @@ def schemas() -> dict[str, str]:
     found = [
         outcome(),
         cache_entry(),
+        cascade(),
         comparison(),
         ranking(),
         pairwise(),
@@ -582,6 +604,7 @@ def schemas() -> dict[str, str]:
         review(),
         rubric(),
         run_report(),
+        sample_plan(),
         translation_report(),
         translation_results(),
         translation_scores(),

@@ -394,7 +394,7 @@ def test_a_format_gives_items_problems_and_errors_with_the_file(in_folder):
         list(read_items(path))
 
 
-@pytest.mark.parametrize(("length", "count", "readings"), [(10, 1, 1), (10, 99, 1), (10, 100, 2), (2_000_000, 9, 3)])
+@pytest.mark.parametrize(("length", "count", "readings"), [(10, 1, 1), (10, 99, 1), (10, 100, 2), (600_000, 9, 3)])
 def test_few_items_are_read_once_for_columns_survey_and_judging(in_folder, length, count, readings):
     opened = []
 

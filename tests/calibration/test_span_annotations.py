@@ -18,7 +18,7 @@ from polyjudge.records.spans import ErrorSpan
 from polyjudge.statistics.logistic import fit_logistic, probabilities, threshold_for
 from polyjudge.statistics.span_matching import IN_SOURCE, Mark, SpanAnnotation
 from polyjudge.verdicts.span_consensus import consensus_spans, read_consensus, voted_spans, weights_of
-from polyjudge.verdicts.span_pieces import AnnotatedText, feature_names, features, pieces
+from polyjudge.verdicts.span_pieces import AnnotatedText, feature_names, features, kinds_of, pieces
 
 SPANS = Path(os.environ.get("POLYJUDGE_DATA", "")) / "spans_dev.jsonl.gz"
 needs_spans = pytest.mark.skipif(not SPANS.is_file(), reason="POLYJUDGE_DATA is not set or lacks spans_dev.jsonl.gz")
@@ -278,3 +278,14 @@ def test_a_consensus_of_recorded_models_beats_the_best_one_on_other_documents():
     vote = precise.votes["5"]["char_recall_any_severity"].value
     assert precise.consensus["char_precision_any_severity"].value >= 0.3
     assert precise.consensus["char_recall_any_severity"].value > max(vote, 0.113)
+
+
+def test_the_kind_of_an_error_is_known_by_its_category_or_its_explanation():
+    assert kinds_of("fluency/punctuation", "") == {"punctuation"}
+    assert kinds_of("", "Awkward phrasing with a wrong tense") == {"style", "meaning", "grammar"}
+    assert kinds_of("", "") == kinds_of("خطأ", "ผิด") == frozenset()
+    marked = Mark(0, 3, "minor", "", "missing comma")
+    given = {"a": note("a", marked)}
+    [row] = features(AnnotatedText(judges=given), list(pieces(given)), ("a",))
+    said = {name for name, value in zip(feature_names(("a",)), row, strict=True) if name.startswith("kind") and value}
+    assert said == {"kind: punctuation", "kind: omission"}

@@ -13,6 +13,10 @@ def write(name, rows):
     Path(name).write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
+def read(name):
+    return [json.loads(line) for line in Path(name).read_text(encoding="utf-8").splitlines()]
+
+
 def corrected(capsys, *arguments, code=0):
     assert main(["calibrate", "correct", *arguments, "--format", "json"]) == code
     return json.loads(capsys.readouterr().out)
@@ -63,3 +67,208 @@ def test_a_label_with_a_wrong_probability_is_reported_and_left_out(judged, capsy
     captured = capsys.readouterr()
     assert "labels.jsonl:1: 'inclusionProbability' is" in captured.err
     assert f" {len(labels) - 1} " in captured.out
+
+
+# several systems
+
+LEVELS = {"ours": 4.2, "theirs": 3.1, "old": 3.0}
+
+
+def scores_of(shift=0.0, seed=2):
+    """Return scores of a judge and of people for 150 items of three systems; on `old`, people differ by a shift."""
+    random = np.random.default_rng(seed)
+    found = {}
+    for name, level in LEVELS.items():
+        judge = np.clip(random.normal(level, 0.7, 150), 1, 5)
+        people = np.clip(judge - 0.4 + shift * (name == "old") + random.normal(0, 0.4, 150), 1, 5)
+        found[name] = judge.round(2).tolist(), people.round(1).tolist()
+    return found
+
+
+@pytest.fixture
+def three(in_folder):
+    """Write one file of scores for each system, and a file of labels of every third item."""
+    labels = []
+    for name, (judge, people) in scores_of(shift=-1.5).items():
+        tags = ["th" if place % 2 else "ar" for place in range(150)]
+        write(f"{name}.jsonl", [{"id": f"น{at}", "score": judge[at], "language": tags[at]} for at in range(150)])
+        labels += [{"id": f"น{at}", "system": name, "label": people[at]} for at in range(0, 150, 3)]
+    write("labels.jsonl", labels)
+    return [f"{name}.jsonl" for name in LEVELS]
+
+
+def status(found, language=None):
+    table = found["overall"] if language is None else {each["language"]: each for each in found["languages"]}[language]
+    return {each["system"]: each["status"] for each in table["systems"]}
+
+
+REFUSED = {"ours": "corrected", "theirs": "corrected", "old": "own labels only"}
+
+
+def test_files_with_common_ids_are_several_systems(three, capsys):
+    found = corrected(capsys, *three, "--labels", "labels.jsonl")
+    assert status(found) == status(found, "th") == status(found, "ar") == REFUSED
+    assert found["checks"]["old"]["verdict"] == "does not carry over"
+    assert found["summary"][:2] == [
+        "ours is best; theirs is next; old is worst.",
+        "The correction does not hold for old: its own labels were used.",
+    ]
+    assert [each["group"] for each in found["overall"]["systems"]] == [1, 2, 3]
+    means = scores_of(shift=-1.5)
+    for each in found["overall"]["systems"]:
+        people = means[each["system"]][1]
+        assert each["figure"]["low"] <= np.mean(people) <= each["figure"]["high"]
+        assert (each["judged"], each["labelled"]) == (150, 50)
+
+
+def test_one_file_with_a_column_of_systems_gives_the_same(three, capsys):
+    expected = corrected(capsys, *three, "--labels", "labels.jsonl")
+    rows = [{**row, "system": name} for name in LEVELS for row in read(f"{name}.jsonl")]
+    write("all.jsonl", [rows[at] for at in np.random.default_rng(0).permutation(len(rows))])
+    found = corrected(capsys, "all.jsonl", "--labels", "labels.jsonl")
+    assert json.dumps(_rounded(found)) == json.dumps(_rounded(expected))
+
+
+def _rounded(found):
+    if isinstance(found, dict):
+        return {name: _rounded(value) for name, value in sorted(found.items())}
+    if isinstance(found, list):
+        return [_rounded(each) for each in found]
+    return round(found, 9) if isinstance(found, float) else found
+
+
+def test_labels_in_the_same_rows_are_those_of_their_system(in_folder, capsys):
+    for name, (judge, people) in scores_of().items():
+        rows = [{"id": at, "score": judge[at], "label": people[at] if at < 40 else None} for at in range(150)]
+        write(f"{name}.jsonl", rows)
+    found = corrected(capsys, *(f"{name}.jsonl" for name in LEVELS))
+    assert status(found) == dict.fromkeys(LEVELS, "corrected")
+    assert {each["labelled"] for each in found["overall"]["systems"]} == {40}
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_the_report_says_in_plain_sentences_what_was_found(three, capsys, form):
+    Path("old.jsonl").rename("<b>old.jsonl")
+    rows = read("labels.jsonl")
+    write("labels.jsonl", [{**row, "system": row["system"].replace("old", "<b>old")} for row in rows])
+    assert main(["calibrate", "correct", *three[:2], "<b>old.jsonl", "--labels", "labels.jsonl", "--format", form]) == 0
+    shown = capsys.readouterr().out
+    assert "does not carry over" in shown
+    assert "Thai (th)" in shown or "Thai \\(th\\)" in shown
+    if form == "html":
+        assert "<b>old" not in shown
+        assert "&lt;b&gt;old" in shown
+
+
+def test_require_checked_fails_unless_every_system_is_corrected(three, capsys):
+    command = ["calibrate", "correct", *three, "--labels", "labels.jsonl", "--require-checked"]
+    assert main(command) == 1
+    assert main([*command[:2], *three[:2], *command[5:]]) == 0
+    assert main([*command, "--margin", "5"]) == 0
+
+
+def test_pass_rates_of_systems_are_estimated_from_words_and_scores(three, capsys):
+    rows = read("labels.jsonl")
+    write("labels.jsonl", [{**row, "label": "pass" if row["label"] >= 3 else "fail"} for row in rows])
+    command = ["calibrate", "correct", *three, "--labels", "labels.jsonl"]
+    assert main(command) == 2
+    assert "Give --pass-from" in capsys.readouterr().err
+    found = corrected(capsys, *command[2:], "--pass-from", "3")
+    assert found["estimate"] == "pass rate"
+    for each in found["overall"]["systems"]:
+        assert 0 <= each["figure"]["low"] <= each["figure"]["value"] <= each["figure"]["high"] <= 1
+
+
+def test_the_mean_over_the_judged_items_only_has_a_narrower_interval(three, capsys):
+    width = {}
+    for options in ([], ["--only-these-items"]):
+        found = corrected(capsys, *three, "--labels", "labels.jsonl", *options)["overall"]["systems"][0]["figure"]
+        width[len(options)] = found["high"] - found["low"]
+    assert width[1] < 0.95 * width[0]
+
+
+def test_files_without_common_ids_are_one_estimate_unless_it_is_asked_for_each(three, capsys):
+    for name in LEVELS:
+        rows = read(f"{name}.jsonl")
+        write(f"{name}.jsonl", [{**row, "id": f"{name}-{row['id']}"} for row in rows])
+    labels = read("labels.jsonl")
+    write("labels.jsonl", [{"id": f"{row['system']}-{row['id']}", "label": row["label"]} for row in labels])
+    together = corrected(capsys, *three, "--labels", "labels.jsonl")
+    assert together["all"]["judged"] == 450
+    apart = corrected(capsys, *three, "--labels", "labels.jsonl", "--per", "system")
+    assert status(apart) == REFUSED
+    assert corrected(capsys, *three, "--labels", "labels.jsonl", "--per", "all") == together
+
+
+def test_documents_are_clusters_unless_items_are_said_to_be_independent(three, capsys):
+    for name in LEVELS:
+        rows = read(f"{name}.jsonl")
+        write(f"{name}.jsonl", [{**row, "document": f"d{at // 50}"} for at, row in enumerate(rows)])
+    command = [*three, "--labels", "labels.jsonl"]
+    found = corrected(capsys, *command)
+    assert status(found) == dict.fromkeys(LEVELS, "not reliable here") | {"old": "not reliable here"}
+    assert "50 labels in 3 clusters are too few" in found["overall"]["systems"][0]["reason"]
+    assert status(corrected(capsys, *command, "--cluster", "none")) == REFUSED
+
+
+WRONG = {
+    "a label of an unknown system": (
+        [{"id": "น0", "system": "new", "label": 3}],
+        "no label, such as 'น0', is of an item in ours.jsonl. Systems: ours, theirs, old",
+    ),
+    "a label that names no system": (
+        [{"id": "น0", "label": 3}],
+        "several systems have the item 'น0', and its label names none",
+    ),
+    "two labels by one person": (
+        [{"id": "น0", "system": "ours", "label": 3}] * 2,
+        "two labels of 'น0'",
+    ),
+    "some probabilities": (
+        [
+            {"id": "น0", "system": "ours", "label": 3, "inclusionProbability": 0.5},
+            {"id": "น1", "system": "ours", "label": 3},
+        ],
+        "the label of 'น1' has no 'inclusionProbability'",
+    ),
+    "a label out of range": (
+        [{"id": "น0", "system": "ours", "label": 1e15}],
+        "out of range",
+    ),
+    "words and numbers": (
+        [{"id": "น0", "system": "ours", "label": "pass"}, {"id": "น1", "system": "ours", "label": 4}],
+        "has both words such as pass and numbers such as 4",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_labels_that_cannot_be_used_are_refused_with_a_reason(three, capsys, name):
+    rows, message = WRONG[name]
+    write("labels.jsonl", rows)
+    assert main(["calibrate", "correct", *three, "--labels", "labels.jsonl"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_two_scores_of_an_item_of_a_system_are_refused(three, capsys):
+    rows = Path("ours.jsonl").read_text(encoding="utf-8")
+    Path("ours.jsonl").write_text(rows + rows.splitlines()[4] + "\n", encoding="utf-8")
+    assert main(["calibrate", "correct", *three, "--labels", "labels.jsonl"]) == 2
+    assert "two scores of the id 'น4' of the system 'ours'" in capsys.readouterr().err
+
+
+def test_labels_of_unknown_items_and_items_without_a_verdict_are_counted(three, capsys):
+    with Path("labels.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"id": "other", "system": "ours", "label": 2}\n')
+    with Path("ours.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"id": "failed", "score": null, "error": "no reply"}\n')
+    assert main(["calibrate", "correct", *three, "--labels", "labels.jsonl"]) == 0
+    captured = capsys.readouterr()
+    assert "1 label of items without a score are left out, such as 'other'" in captured.out
+    assert "1 items have no verdict" in captured.err
+
+
+def test_options_of_several_systems_are_refused_for_one_estimate(judged, capsys):
+    for options in (["--reference", "a"], ["--margin", "1"], ["--require-checked"], ["--cluster", "document"]):
+        assert main(["calibrate", "correct", "judged.jsonl", "--labels", "labels.jsonl", *options]) == 2
+        assert f"{options[0]} is for several systems" in capsys.readouterr().err

@@ -182,6 +182,12 @@ def test_the_report_for_a_pipeline_has_a_failure_only_if_a_change_fails_the_comm
         assert suite.get("failures") == failures
 
 
+def test_a_watch_asks_again_when_its_history_was_removed(pinned, capsys):
+    watch()
+    Path(".polyjudge/watch/scored/history.jsonl").unlink()
+    assert found(capsys, "--questions", "9")["calls"] == 9
+
+
 def test_each_watch_has_another_order_and_fewer_questions_can_be_asked(pinned, capsys):
     orders = []
     for _ in range(2):

@@ -163,3 +163,45 @@ def test_a_second_server_on_the_same_labels_is_refused(files, capsys):
     assert main(["label", "r.jsonl", "--items", "items.jsonl"]) == 2
     assert "another polyjudge" in capsys.readouterr().err
     ended(process, signal.SIGINT)
+
+
+def test_an_informative_sample_is_labelled_resumed_and_corrected_by_its_probabilities(in_folder, capsys):
+    rows = [
+        {"id": f"i{n}", "candidate": f"ข้อความ {n} نص", "score": 20 + (n * 37) % 80, "language": "th" if n % 3 else "ar"}
+        for n in range(60)
+    ]
+    Path("r.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    process, address = started("label", "r.jsonl", "--sample", "informative", "--size", "20")
+    plan = json.loads(Path("r-labels.sample.json").read_text(encoding="utf-8"))
+    chances = {each["id"]: each["inclusionProbability"] for each in plan["items"]}
+    assert len(chances) == 20
+    assert len(set(chances.values())) > 2
+    for item in list(chances)[:10]:
+        hour = label(address, item, 1 + int(item[1:]) % 5)["hour"]
+    assert hour["left"] >= 10
+    _, printed = ended(process, signal.SIGINT)
+    assert "one more hour" in printed
+    assert "expected width of 95% intervals" in printed
+    process, address = started("label", "r.jsonl", "--sample", "informative")
+    label(address, list(chances)[10], 3)
+    ended(process, signal.SIGINT)
+    assert {each.id: each.inclusion_probability for each in read_labels(Path("r-labels.jsonl"))} == {
+        item: chances[item] for item in list(chances)[:11]
+    }
+    for command in ("correct", "agreement"):
+        assert main(["calibrate", command, "r.jsonl", "--labels", "r-labels.jsonl", "--format", "json"]) == 0
+    assert "probability" not in capsys.readouterr().err
+    wrong = {
+        "--sample 20": "has labels of a sample drawn with --sample informative",
+        "--sample informative --size 5": "a sample of size 20, drawn before",
+        "--sample informative --seed 3": "a sample of seed 0, drawn before",
+        "--size 3": "--size needs --sample informative",
+        "--sample informativ": "must be informative, or a whole number",
+        "--sample 0": "must be informative, or a whole number",
+    }
+    for arguments, message in wrong.items():
+        try:
+            code = main(["label", "r.jsonl", *arguments.split()])
+        except SystemExit as error:
+            code = error.code
+        assert (code, message in (printed := capsys.readouterr().err)) == (2, True), (arguments, printed)

@@ -42,3 +42,14 @@ def test_each_file_of_a_folder_has_its_own_columns(tmp_path):
 def test_a_missing_file_is_an_error_that_names_it(tmp_path):
     with pytest.raises(DataError, match=r"gone\.csv"):
         KnownColumns().of(tmp_path / "gone.csv", AS_IT_IS)
+
+
+def test_with_a_limit_nothing_is_read_after_the_last_item(tmp_path):
+    path = tmp_path / "a.jsonl"
+    row = '{"id": "%d", "candidate": "x"}\n'
+    path.write_text("".join(row % number for number in range(100)) + "{broken\n" + row % 0, encoding="utf-8")
+
+    assert ItemSource(path, limit=100).survey().skipped == 0
+    with pytest.raises(DataError, match="duplicate id '0'"):
+        ItemSource(path, limit=101).survey()
+    assert ItemSource(path, limit=7).survey().count == len(list(ItemSource(path, limit=7))) == 7

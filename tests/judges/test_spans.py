@@ -267,10 +267,17 @@ def hostile_errors(text, chance):
 
 def test_500_hostile_replies_are_right_or_refused():
     chance = random.Random(26)
-    located = 0
+    located = refused = 0
     for number in range(500):
         text = TEXTS[number % len(TEXTS)]
-        reply = reply_of(*hostile_errors(text, chance))
+        errors = hostile_errors(text, chance)
+        if number % 25 == 7:
+            too_many, nested = reply_of(*errors * 10_000)[:5_000_000], reply_of({"errors": errors})
+            outcome = outcome_of(chance.choice([nested, too_many, reply_of(*errors * 250)]), text=text)
+            assert (type(outcome), outcome.kind) == (Failure, "unreadable")
+            refused += 1
+            continue
+        reply = reply_of(*errors)
         if number % 10 == 0:
             reply = f"```json\n{reply}\n```"
         outcome = outcome_of(reply, text=text)
@@ -285,7 +292,7 @@ def test_500_hostile_replies_are_right_or_refused():
                 located += 1
         taken = sum({"minor": 1, "major": 5, "critical": 25}[span.severity] for span in outcome.spans if counts(span))
         assert outcome.score == max(-25, -taken)
-    assert located > 500
+    assert (located > 500, refused) == (True, 20)
 
 
 @pytest.mark.slow

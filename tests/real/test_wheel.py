@@ -67,20 +67,24 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
     assert str(bare) in shown[0]
     names = [
         "cache-entry",
+        "cascade",
         "comparison",
         "judgement",
         "label",
         "localisation-review",
         "outcome",
         "pairwise",
+        "pinned-set",
         "ranking",
         "recording",
         "results-manifest",
         "review",
         "rubric",
         "run-report",
+        "sample-plan",
         "translation-report",
     ]
-    names += ["translation-results", "translation-scores", "trust-card", "vocabulary-summary", "word-record"]
+    names += ["translation-results", "translation-scores", "trust-card", "vocabulary-summary", "watch"]
+    names += ["word-record"]
     shipped = ["hindi", "spanish", "en", "es", "hi", "claude", "codex", "gemini", "llm"]
     assert shown[1:] == [*names, "translation", *shipped]

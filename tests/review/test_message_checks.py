@@ -84,7 +84,7 @@ def test_a_planted_fault_is_found_with_its_severity(kind, severity, language, so
 FINE = [
     ("ru", "This feature has been disabled in about:config", "Эта функция была отключена в about:config"),
     ("ja", "Use a <code>legend</code> element for it", "それには <code>legend</code> 要素を使ってください"),
-    ("th", "You can go on with your default resolver", "คุณสามารถไปต่อด้วย resolver เริ่มต้นของคุณได้"),
+    ("th", "You can continue with your default resolver", "คุณสามารถไปต่อด้วย resolver เริ่มต้นของคุณได้"),
     ("es", "Learn more about deceptive sites and phishing", "Más información sobre los sitios engañosos y el phishing"),
     ("pl", "The password is wrong. Note that case counts.", "Hasło jest błędne. Uwaga: wielkość liter ma znaczenie."),
     ("fa", "Error on line %d: %s", "خطا در سطر %Id: %s"),

@@ -266,7 +266,7 @@ def _run_in_which(path, change, text="candidate"):
 
 
 @pytest.mark.parametrize("change", [_append, _rewrite, _empty])
-@pytest.mark.parametrize("length", [1, 500_000])
+@pytest.mark.parametrize("length", [1, 150_000])
 def test_items_that_are_changed_during_the_run_are_noticed(folder, change, length):
     summary = _run_in_which(folder / "items.jsonl", change, "x" * length)
 
@@ -277,7 +277,7 @@ def test_items_that_are_changed_during_the_run_are_noticed(folder, change, lengt
 
 
 @pytest.mark.parametrize("change", [_write_again, Path.touch, Path.unlink])
-@pytest.mark.parametrize("length", [1, 500_000])
+@pytest.mark.parametrize("length", [1, 150_000])
 def test_a_file_that_has_the_same_items_is_not_taken_for_changed(folder, change, length):
     assert _run_in_which(folder / "items.jsonl", change, "x" * length).status == "finished"
 

@@ -54,7 +54,8 @@ def test_the_shards_of_a_file_hold_its_items_in_order(folder, suffix, rows, size
     found = survey_shards(source, size)
 
     whole = source.survey()
-    assert (found.survey.count, found.survey.skipped) == (whole.count, whole.skipped)
+    assert found.survey.count == whole.count
+    assert limit is not None or found.survey.skipped == whole.skipped
     assert [item for shard in found.shards for item in items_of(shard, source)] == list(source)
     assert all(shard.rows <= size and 0 < shard.items <= shard.rows for shard in found.shards)
     assert [shard_digest(iter(items_of(shard, source))) for shard in found.shards] == [

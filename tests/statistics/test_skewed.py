@@ -57,7 +57,7 @@ def test_the_test_of_zero_agrees_with_the_interval(errors, skewness, quantile):
 
 
 def test_more_skewed_scores_need_more_labels():
-    assert [labels_needed(skewness) for skewness in (0, 1, 2, -3, 10)] == [10, 10, 12, 27, 300]
+    assert [labels_needed(skewness) for skewness in (0, 1, 2, -3, 10)] == [10, 10, 10, 23, 250]
 
 
 DRAWS = {

@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyjudge.calibration.agreement import AgreementOptions, agreement_by_language
+from polyjudge.calibration.matching import Pair
 from polyjudge.statistics.agreement_intervals import agreement_figures
 from polyjudge.statistics.informative import inclusion_probabilities, sizes, systematic_sample
+from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.resampling import mean_error
 
 _WEIGHTED = ("accuracy", "kappa", "kappa_quadratic", "macro_f1", "pearson", "spearman", "mean_difference")
@@ -52,3 +55,32 @@ def test_weighted_agreement_of_an_informative_sample_is_that_of_all_items_with_a
         values.append(found.value)
     assert covered / 120 >= 0.9
     assert np.mean(values) == pytest.approx(truth, abs=0.01)
+
+
+def test_a_rate_of_1_over_unequal_weights_has_the_interval_of_the_equal_items_that_say_as_much() -> None:
+    chances = [0.1] * 10 + [0.9] * 10
+    pairs = [
+        Pair(id=f"i{n}", judge=1.0, people=1.0, language="th", cluster=f"i{n}", probability=chance)
+        for n, chance in enumerate(chances)
+    ]
+    _, figures = agreement_by_language(pairs, AgreementOptions((1.0, 1.0), resamples=50))["th"]
+    weights = 1 / np.array(chances)
+    equal = round(weights.sum() ** 2 / (weights @ weights))
+    interval = wilson_interval(equal, equal)
+    assert interval is not None
+    assert (figures["accuracy"].value, figures["accuracy"].low) == (1.0, interval.low)
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 2), st.floats(0.02, 1)), min_size=3, max_size=12))
+def test_resamples_without_a_difference_are_undefined_and_not_a_rounding_error(
+    rows: list[tuple[int, int, float]],
+) -> None:
+    judge, people, chances = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    weights = (1 / chances) / (1 / chances).mean()
+    with np.errstate(all="raise"):
+        found = agreement_figures(judge, people, weights=weights, resamples=60)
+    for name in ("pearson", "spearman", "kendall_tau_b", "pairwise_decided_accuracy"):
+        for value in (found[name].value, found[name].low, found[name].high):
+            assert value is None or abs(value) <= 1 + 1e-9
+    if len(set(people)) == 1:
+        assert found["spearman"].value is found["kendall_tau_b"].value is None

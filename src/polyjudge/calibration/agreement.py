@@ -230,7 +230,7 @@ def _figures(pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: Ag
     figures |= dict.fromkeys(_undefined(judge, people, options), Figure())
     if options.pass_from is not None:
         figures |= _verdict_figures(measured, judge, people, options)
-        figures |= _rates_with_interval(figures, people, options.pass_from)
+        figures |= _rates_with_interval(figures, people, options.pass_from, weights)
     if figures["accuracy"].value is not None and without_verdict:
         figures |= _of_every_item(pairs, without_verdict, options)
     count = sum(count * (count - 1) // 2 for count in Counter(groups).values())
@@ -242,6 +242,10 @@ def _figures(pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: Ag
         if calibrated is not None:
             figures["tie_calibrated_accuracy"], figures["tie_threshold"] = map(Figure, calibrated)
     return figures
+
+
+def _equal_items(weights: Floats) -> int:
+    return round(float(weights.sum()) ** 2 / float(weights @ weights)) if len(weights) else 0
 
 
 def weights_of(pairs: Sequence[Pair]) -> Floats | None:
@@ -312,12 +316,17 @@ def _verdict_figures(
 
 
 def _rates_with_interval(
-    figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float]
+    figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float], weights: Floats | None
 ) -> dict[str, Figure]:
-    """Return rates of exactly 0 or 1 with Wilson's interval: the bootstrap would give an interval of no width."""
-    passed = sum(value >= pass_from[1] for value in people)
-    counts = dict.fromkeys(("accuracy", "base_rate", "judge_rate"), len(people))
-    counts |= {"true_positive_rate": passed, "true_negative_rate": len(people) - passed}
+    """Return rates of exactly 0 or 1 with Wilson's interval: the bootstrap would give an interval of no width.
+
+    Of items with weights it is that of the number of equal items that say as much.
+    """
+    own = np.ones(len(people)) if weights is None else weights
+    passes = np.array(people) >= pass_from[1]
+    every, passed, failed = (_equal_items(own[chosen]) for chosen in (slice(None), passes, ~passes))
+    counts = dict.fromkeys(("accuracy", "base_rate", "judge_rate"), every)
+    counts |= {"true_positive_rate": passed, "true_negative_rate": failed}
     widened: dict[str, Figure] = {}
     for name, count in counts.items():
         value = figures[name].value

@@ -88,6 +88,11 @@ def learn(items: Sequence[CascadeItem], target: float, delta: float, *, by_langu
     )
 
 
+def guaranteed(items: Sequence[CascadeItem], target: float, delta: float) -> Thresholds | None:
+    """Return the thresholds for all languages together; None if the target cannot be guaranteed."""
+    return _sample(items).thresholds(target, delta)
+
+
 def answering(thresholds: Thresholds, confidences: Sequence[float | None]) -> int | None:
     """Return which judge answers; None for an abstention."""
     for place, (threshold, confidence) in enumerate(zip(thresholds, confidences, strict=True)):

@@ -29,12 +29,19 @@ class Correction:
     probabilities."""
 
 
-def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[float, float] | None) -> Correction:
+def correct(
+    judged: Iterable[Rating],
+    pairs: Sequence[Pair],
+    pass_from: tuple[float, float] | None,
+    *,
+    only_these: bool = False,
+) -> Correction:
     """Estimate the mean score of people, or the share that they would pass, from labels of a random sample.
 
     If each language has at least two labels, it counts by its number of items, not of labels.
     Languages with fewer than 20 labels borrow the judge's error from the others. Labels that say the probability that
-    their item had of being labelled are weighted by its inverse. Intervals are of the mean over the judged items.
+    their item had of being labelled are weighted by its inverse. With `only_these` intervals are of the mean over the
+    judged items, not over all items of which these are a random sample.
     """
     judged = list(judged)
     scores = [(rating.language, _passed(rating.value, pass_from, 0)) for rating in judged if rating.value is not None]
@@ -47,7 +54,7 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
     )
     bounds = usual_scale([*judged_scores, *people_scores])
     overall = corrected_mean(
-        judged_scores, judge_scores, people_scores, bounds=bounds, probabilities=chances, only_these=True
+        judged_scores, judge_scores, people_scores, bounds=bounds, probabilities=chances, only_these=only_these
     )
     labelled = {pair.id for pair in pairs}
     others = [each for each in judged if each.value is not None and each.id not in labelled]
@@ -58,14 +65,20 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
     if len(languages) < 2:
         return Correction(overall, {}, separate)
     samples = _samples(languages, scores, known, chances)
-    by_language = corrected_by_group(samples, bounds=bounds)
+    stratified = stratified_mean(samples, bounds=bounds, only_these=only_these)
+    return Correction(stratified or overall, _by_language(samples, bounds, only_these=only_these), separate)
+
+
+def _by_language(
+    samples: Mapping[str, GroupSample], bounds: tuple[float, float] | None, *, only_these: bool
+) -> dict[str, Corrected]:
+    """Return the estimate of each language, of which those with few labels borrow from the others."""
+    found = corrected_by_group(samples, bounds=bounds)
     for tag, own in samples.items():
         if len(own.labelled_people) >= ENOUGH_LABELS:
-            labels = own.labelled_judge, own.labelled_people
-            by_language[tag] = corrected_mean(
-                own.judged, *labels, bounds=bounds, probabilities=own.probabilities, only_these=True
-            )
-    return Correction(stratified_mean(samples, bounds=bounds, only_these=True) or overall, by_language, separate)
+            labels, given = (own.labelled_judge, own.labelled_people), own.probabilities
+            found[tag] = corrected_mean(own.judged, *labels, bounds=bounds, probabilities=given, only_these=only_these)
+    return found
 
 
 def probabilities_of(pairs: Sequence[Pair]) -> list[float] | None:

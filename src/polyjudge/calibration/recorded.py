@@ -1,8 +1,10 @@
 """Build a trust card from recorded verdicts of any tool, and of people's labels if there are any: no model is asked."""
 
+import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -16,18 +18,20 @@ from polyjudge.statistics.rankings import ordering_figure
 from polyjudge.statistics.resampling import MeanError, share_of_wins
 from polyjudge.verdicts.trust import LABELS, reliability_by_labels
 
-from .agreement import NO_LANGUAGE, AgreementResult
+from .agreement import EVERY_ITEM, NO_LANGUAGE, AgreementResult
 from .annotators import RaterPair
 from .cards import with_agreement, with_effects
 from .matching import Combination, Pair, match
 from .orders import OrderEffects, order_effects
-from .recorded_effects import RecordedVerdictsOf, Unmeasured
+from .recorded_effects import Measured, RecordedVerdictsOf, Unmeasured
 
 _NO_VERDICT = "not_recorded"
 """The kind of a missing verdict of which the row says nothing."""
 _MOST_ANNOTATORS = 12
 _OF_CATEGORIES, _OF_SCORES = ("accuracy", "kappa"), ("pearson", "spearman", "kendall_tau_b")
 _TIE = 0.5
+_NOMINAL = ("accuracy", "kappa", "alpha_nominal", "macro_f1", EVERY_ITEM)
+_NO_ORDER = "the labels are categories without an order"
 _NO_SPANS = {"error spans": "no error spans of the judge and of people are recorded"}
 _NO_LANGUAGES = {"verdict by language": "no item names its language"}
 NEEDS_QUESTIONS: Mapping[str, str] = {
@@ -65,38 +69,106 @@ def measure_recorded(
     sources: Iterable[str] = (),
     has_spans: bool = False,
     preferences: bool = False,
+    categories: bool = False,
     resamples: int = 1000,
     seed: int = 0,
 ) -> RecordedResult:
-    """Measure all that recorded verdicts show; `agreement` is that with people, None without labels."""
+    """Measure all that recorded verdicts show; `agreement` is that with people, None without labels.
+
+    Of `categories`, which have no order, only what needs none is measured.
+    """
     pairs = agreement.matched.pairs if agreement else ()
     judged = _with_texts(judged, agreement) if agreement else judged
-    found = RecordedVerdictsOf(judged, pairs, model, resamples, seed).effects()
+    found: Measured = RecordedVerdictsOf(judged, pairs, model, resamples, seed).effects()
+    found = {name: Unmeasured(_NO_ORDER) if categories else each for name, each in found.items()}
     effects = {name: each for name, each in found.items() if isinstance(each, Effect) and each.size.value is not None}
     reasons = {name: _why(each) for name, each in found.items() if name not in effects}
-    people = {f"{pair.first} and {pair.second}": pair.figures for pair in _rater_pairs(agreement)}
     orders = agreement.orders if agreement else order_effects(judged, {}, resamples=resamples, seed=seed)
-    languages = _languages(judged, pairs, preferences=preferences, resamples=resamples, seed=seed)
-    ordered = _preferred(pairs) if preferences else _ordered(pairs, resamples, seed)
+    order = _preferred if preferences else _unordered if categories else partial(_ordered, resamples, seed)
+    languages = _languages(judged, pairs, order)
     verdicts = RecordedVerdicts(
         items=len(judged),
         verdicts=_coverage(judged),
-        ordering=ordered,
+        ordering=order(pairs),
         failures=dict(Counter(each.failure or _NO_VERDICT for each in judged if each.value is None).most_common()),
-        means=_means(agreement.means) if agreement else {},
+        means=_means(agreement.means) if agreement and not categories else {},
         orders=_orders(orders),
-        people=people,
+        people={f"{pair.first} and {pair.second}": pair.figures for pair in _rater_pairs(agreement)},
         ceiling=ceiling(agreement) if agreement else {},
-        not_measured={
-            **NEEDS_QUESTIONS,
-            **_of_people(agreement),
-            **({} if languages.keys() - {NO_LANGUAGE} else _NO_LANGUAGES),
-            **reasons,
-            **({} if has_spans else _NO_SPANS),
-        },
+        not_measured=_not_measured(agreement, reasons, languages, has_spans=has_spans),
         sources=tuple(dict.fromkeys(sources)),
     )
     return RecordedResult(verdicts, effects, agreement, languages)
+
+
+def measured_spans(annotations: int, no_verdict: int, sources: Iterable[str]) -> RecordedResult:
+    """Return what annotations of error spans without scores say beside their agreement with people."""
+    total = annotations + no_verdict
+    interval = wilson_interval(annotations, total)
+    verdicts = RecordedVerdicts(
+        items=total,
+        verdicts=Figure(annotations / total, interval and interval.low, interval and interval.high),
+        failures={_NO_VERDICT: no_verdict} if no_verdict else {},
+        not_measured={**NEEDS_QUESTIONS, "scores": "the rows have error spans and no scores"},
+        sources=tuple(dict.fromkeys(sources)),
+    )
+    return RecordedResult(verdicts, {}, None)
+
+
+def _not_measured(
+    agreement: AgreementResult | None,
+    reasons: Mapping[str, str],
+    languages: Mapping[str, RecordedLanguage],
+    *,
+    has_spans: bool,
+) -> dict[str, str]:
+    return {
+        **NEEDS_QUESTIONS,
+        **_of_people(agreement),
+        **({} if languages.keys() - {NO_LANGUAGE} else _NO_LANGUAGES),
+        **reasons,
+        **({} if has_spans else _NO_SPANS),
+    }
+
+
+def with_repeats(ratings: Iterable[Rating]) -> list[Rating]:
+    """Return one rating for each item; several of a text are answers to a repeated question, and are averaged."""
+    groups: defaultdict[tuple[object, ...], list[Rating]] = defaultdict(list)
+    for each in ratings:
+        groups[each.id, each.system, each.other_system, each.lengths].append(each)
+    return [_averaged(each) if len(each) > 1 else each[0] for each in groups.values()]
+
+
+def _averaged(answers: Sequence[Rating]) -> Rating:
+    values = [each.value for each in answers if each.value is not None]
+    if answers[0].orders is not None or not values:
+        return answers[0]
+    first = next(each for each in answers if each.value is not None)
+    return replace(first, value=fmean(values), verdict=None, repeats=tuple(values))
+
+
+def as_categories(judged: Iterable[Rating], labelled: Iterable[Rating]) -> tuple[list[Rating], list[Rating]]:
+    """Return ratings that are words without an order as numbers that say only which are equal."""
+    sides = list(judged), list(labelled)
+    words = sorted({_word(each) for side in sides for each in side} - {""})
+    numbers = {word: float(place) for place, word in enumerate(words)}
+    ours, theirs = ([replace(each, value=numbers.get(_word(each)), verdict=None) for each in side] for side in sides)
+    return ours, theirs
+
+
+def _word(rating: Rating) -> str:
+    if rating.category:
+        return rating.category.casefold()
+    return "" if rating.value is None else f"{rating.value:g}"
+
+
+def without_order(agreement: AgreementResult) -> AgreementResult:
+    """Return the agreement with the measures that need no order of the categories."""
+    found = {
+        tag: (count, {name: figure for name, figure in figures.items() if name in _NOMINAL})
+        for tag, (count, figures) in agreement.found.items()
+    }
+    return dataclasses.replace(agreement, found=found, parts={}, scales=None)
 
 
 def _of_people(agreement: AgreementResult | None) -> Mapping[str, str]:
@@ -104,7 +176,7 @@ def _of_people(agreement: AgreementResult | None) -> Mapping[str, str]:
         return {"agreement with people": "there are no labels of people"}
     if agreement.matched.annotators < 2:
         return {"agreement among people": "the labels are of one person, or do not name the person"}
-    return {}
+    return {"replacement of a person": "it needs a test of its own"} if agreement.matched.annotators > 2 else {}
 
 
 def _why(found: Effect | Unmeasured) -> str:
@@ -178,7 +250,7 @@ def ceiling(agreement: AgreementResult) -> dict[str, Figure]:
 
 
 def _languages(
-    judged: Sequence[Rating], pairs: Sequence[Pair], *, preferences: bool, resamples: int, seed: int
+    judged: Sequence[Rating], pairs: Sequence[Pair], order: Callable[[Sequence[Pair]], Figure]
 ) -> dict[str, RecordedLanguage]:
     ratings: defaultdict[str, list[Rating]] = defaultdict(list)
     for each in judged:
@@ -189,12 +261,15 @@ def _languages(
     found: dict[str, RecordedLanguage] = {}
     for tag in sorted({*ratings, *labelled}):
         own = labelled[tag]
-        ordering = _preferred(own) if preferences else _ordered(own, resamples, seed)
-        found[tag or NO_LANGUAGE] = RecordedLanguage(_coverage(ratings[tag]), ordering, len(own))
+        found[tag or NO_LANGUAGE] = RecordedLanguage(_coverage(ratings[tag]), order(own), len(own))
     return found
 
 
-def _ordered(pairs: Sequence[Pair], resamples: int, seed: int) -> Figure:
+def _unordered(_: Sequence[Pair]) -> Figure:
+    return Figure()
+
+
+def _ordered(resamples: int, seed: int, pairs: Sequence[Pair]) -> Figure:
     return ordering_figure(
         [pair.judge for pair in pairs],
         [pair.people for pair in pairs],

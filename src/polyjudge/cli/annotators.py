@@ -12,11 +12,11 @@ from polyjudge.calibration.matching import name_systems
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.formats.ratings import Ratings
 from polyjudge.formats.row_files import named_rows_of, spooled
-from polyjudge.records.calibration import JudgeIdentity, recorded_judge
+from polyjudge.records.calibration import RECORDED, JudgeIdentity, recorded_judge
 from polyjudge.text.display import one_line
 
 from .rating_sides import Sides, read_side
-from .span_sides import is_person, people_patterns
+from .span_sides import is_called, is_person, people_patterns
 from .tables import table_options_of
 
 _PEOPLE = {"human", "person", "people", "expert", "crowd", "annotator"}
@@ -61,7 +61,7 @@ def _people(options: argparse.Namespace, names: Mapping[str, str]) -> Collection
     found = {name for name in names if is_person(name, patterns)}
     if found or options.people:
         return found
-    others = {name for name in names if not _is_called(name, options.judge_of_results)}
+    others = {name for name in names if not is_called(name, options.judge_of_results)}
     model = next((name for name in sorted(others) if family_of(name)), "")
     if model:
         raise ConfigError(f"{model!r} may be a model. Name the people with --people NAME,…")
@@ -70,7 +70,7 @@ def _people(options: argparse.Namespace, names: Mapping[str, str]) -> Collection
 
 def _judge(options: argparse.Namespace, judges: Sequence[str]) -> str:
     wanted: str = options.judge_of_results
-    found = [name for name in judges if not wanted or _is_called(name, wanted)]
+    found = [name for name in judges if not wanted or is_called(name, wanted)]
     if len(found) == 1:
         return found[0]
     listed = one_line(", ".join(judges), _LONGEST_LIST)
@@ -83,26 +83,22 @@ def _judge(options: argparse.Namespace, judges: Sequence[str]) -> str:
     raise ConfigError(f"The labels are by several judges: {listed}. Name one with --judge.")
 
 
-def _is_called(name: str, wanted: str) -> bool:
-    """Return whether a judge is the wanted one, which may be named with its provider."""
-    return bool(wanted) and wanted.casefold() in (name.casefold(), *_with_any_provider(name, wanted))
-
-
-def _with_any_provider(name: str, wanted: str) -> Sequence[str]:
-    provider, slash, model = wanted.casefold().partition("/")
-    return [f"{provider}/{model}"] if slash and model == name.casefold() else []
-
-
 def judge_of(options: argparse.Namespace, judges: Sequence[JudgeIdentity], annotator: str = "") -> JudgeIdentity | None:
     """Return the judge that the rows name, or that the user names; None without a name, an error for several."""
     wanted: str = options.judge_of_results
     if len(judges) > 1:
-        names = one_line(", ".join(f"{each.provider}/{each.model}" for each in judges), _LONGEST_LIST)
-        raise ConfigError(f"The results are of several judges: {names}. Give the results of one judge.")
+        names = one_line(", ".join(f"{_title(each)} by {each.rubric}" for each in judges), _LONGEST_LIST)
+        raise ConfigError(f"The results are of several judges: {names}. Give the results of one judge and one rubric.")
     if not judges:
-        return recorded_judge(wanted or annotator) if wanted or annotator else None
+        return recorded_judge(wanted or annotator, options.rubric_of_results) if wanted or annotator else None
     [judge] = judges
-    name = f"{judge.provider}/{judge.model}"
-    if wanted and not (_is_called(judge.model, wanted) or wanted.casefold() == name.casefold()):
-        raise ConfigError(f"The results are of {name}, not of {wanted!r}. Leave out --judge.")
-    return judge
+    if wanted and not is_called(judge.model, wanted) and wanted.casefold() != _title(judge).casefold():
+        raise ConfigError(f"The results are of {_title(judge)}, not of {wanted!r}. Leave out --judge.")
+    rubric: str = options.rubric_of_results or judge.rubric
+    if rubric != judge.rubric != RECORDED:
+        raise ConfigError(f"The results are by the rubric {judge.rubric}, not by {rubric!r}. Leave out --rubric.")
+    return replace(judge, rubric=rubric)
+
+
+def _title(judge: JudgeIdentity) -> str:
+    return f"{judge.provider}/{judge.model}"

@@ -26,11 +26,13 @@ from .summaries import card_command
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("card", type=Path, nargs="?", metavar="CARD", help="file of a card; default: the judge's, or a list of all")
+    card = "file of a card; default: the judge's, or a list of all; with --from, the card to add to"
+    add("card", type=Path, nargs="?", metavar="CARD", help=card)
     judge = "judge whose card to show; with --from, its name if the results name none"
     add("--judge", action=Given, metavar="NAME[/MODEL][,…]", help=judge)
     add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
-    add("--rubric", default="translation", metavar="FILE|NAME", help="rubric of the judge; default: %(default)s")
+    rubric = "rubric of the judge; default: %(default)s; with --from, its name if the results name none"
+    add("--rubric", action=Given, default="translation", metavar="FILE|NAME", help=rubric)
     add_report_options(add, CARD_FORMATS, what="card")
     add_offline_options(parser)
     add_recorded_options(parser)

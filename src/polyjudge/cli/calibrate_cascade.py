@@ -19,7 +19,8 @@ from polyjudge.reports.cascades import cascade_blocks
 from polyjudge.store.cascade_plans import write_plan
 
 from .calibrating import write_figures
-from .cascade_options import add_guarantee_options, agreement_rule, learn_plan, target_share
+from .cascade_learning import agreement_rule, learn_plan
+from .cascade_options import add_guarantee_options, target_share
 from .options import Several, add_force_option, check_output
 from .rating_sides import add_rating_options, check_labels, read_side
 from .tables import filtered_table_options_of

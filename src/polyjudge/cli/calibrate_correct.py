@@ -6,18 +6,31 @@ from pathlib import Path
 
 from polyjudge.calibration.correction import correct, correct_from_elsewhere
 from polyjudge.calibration.matching import Matched, match
+from polyjudge.calibration.system_correction import SystemOptions, correct_systems
 from polyjudge.errors import ConfigError
 from polyjudge.files.ownership import own_fields
-from polyjudge.formats.ratings import Ratings
+from polyjudge.formats.labelled_systems import Source, SystemRows, has_several_systems
+from polyjudge.formats.ratings import ALL_INDEPENDENT, Ratings
 from polyjudge.languages.table import language_table
 from polyjudge.records.codec import to_json
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.calibration import correction_blocks, elsewhere_blocks
+from polyjudge.reports.system_correction import SYSTEM_FORMATS
 
 from .calibrating import write_figures
-from .options import Several, add_report_options, check_output
-from .output import print_warning
-from .rating_sides import add_rating_options, are_words, pass_rule, read_side, read_sides, report_unmatched
+from .options import Several, add_report_options, check_output, level, positive
+from .output import print_warning, warn_of_skipped, write_pieces
+from .rating_sides import (
+    add_rating_options,
+    are_words,
+    check_labels,
+    pass_rule,
+    rating_sources,
+    read_side,
+    read_sides,
+    report_unmatched,
+    show_column,
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +47,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     other = "the judge's scores of the labelled items, if they are not in RESULTS (for pass rates only)"
     add("--elsewhere", type=Path, action=Several, default=[], metavar="FILE", help=other)
+    per = "one estimate for each system, or one for all; default: for each if the files have several systems"
+    add("--per", choices=["system", "all"], help=per)
+    cluster = "column of related labels of a system, or none if all are independent; default: cluster or document"
+    add("--cluster", default="", metavar="COLUMN", help=cluster)
+    learnt = "systems to learn the correction on; default: all on which it is the same"
+    add("--reference", default="", metavar="NAME,…", help=learnt)
+    margin = "largest shift of the judge's error on a system that does not matter, in points; default: none is ignored"
+    add("--margin", type=positive, metavar="X", help=margin)
+    these = "intervals of the means over the judged items only; default: over all items like these, which are wider"
+    add("--only-these-items", action="store_true", help=these)
+    alpha = "the largest chance to refuse any correction that holds, or to distinguish any equal systems; default: 0.05"
+    add("--alpha", type=level, default=0.05, metavar="P", help=alpha)
+    gate = "exit with 1 if the correction does not hold for a system, or an estimate is not reliable or only assumed"
+    add("--require-checked", action="store_true", help=gate)
     add_rating_options(add)
     add_report_options(add, [*BLOCK_FORMATS, "json"])
 
@@ -43,6 +70,11 @@ def run(options: argparse.Namespace) -> int:
     if options.elsewhere and not options.labels:
         raise ConfigError("Give --labels of people; a few dozen of a random sample are enough.")
     check_output(options.output, [*options.results, *options.labels, *options.elsewhere], force=options.force)
+    if not options.elsewhere and options.per != "all":
+        judged, labels = rating_sources(options)
+        if options.per == "system" or has_several_systems(judged):
+            return _per_system(options, judged, labels)
+    _refuse_options_of_systems(options)
     sides = read_sides(options)
     judged, labels = sides.judged, sides.others
     seen = read_side(options.elsewhere, "score", options) if options.elsewhere else judged
@@ -58,7 +90,8 @@ def run(options: argparse.Namespace) -> int:
         print_warning(f"{unjudged} items have no verdict and are left out")
     if options.elsewhere:
         return _from_elsewhere(options, judged, matched, rule)
-    found, what = correct(judged.ratings, matched.pairs, rule), "pass rate" if rule else "mean"
+    found = correct(judged.ratings, matched.pairs, rule, only_these=options.only_these_items)
+    what = "pass rate" if rule else "mean"
     figures: dict[str, object] = {
         **own_fields(),
         "estimate": what,
@@ -68,6 +101,50 @@ def run(options: argparse.Namespace) -> int:
     table = language_table()
     write_figures(options, figures, correction_blocks(found.overall, found.by_language, what, table, found.separate))
     return 0
+
+
+def _refuse_options_of_systems(options: argparse.Namespace) -> None:
+    """Raise ConfigError for an option that is for several systems only."""
+    given = {
+        "--per system": options.per == "system",
+        "--reference": options.reference,
+        "--margin": options.margin is not None,
+        "--cluster": options.cluster,
+        "--require-checked": options.require_checked,
+    }
+    if name := next((name for name, is_given in given.items() if is_given), ""):
+        why = "not with --elsewhere" if options.elsewhere else "but the files have one estimate: give --per system"
+        raise ConfigError(f"{name} is for several systems, {why}.")
+
+
+def _per_system(options: argparse.Namespace, judged: list[Source], labels: list[Source]) -> int:
+    """Estimate each system, and rank them."""
+    clustered = options.cluster != ALL_INDEPENDENT
+    if not options.labels:
+        show_column(options, labels[0][1].value)
+    rows = SystemRows(judged, labels, is_clustered=clustered)
+    for notes in (rows.notes, rows.label_notes):
+        warn_of_skipped(notes.problems, notes.skipped)
+    if options.labels:
+        check_labels(rows.label_notes, options.labels)
+    rule = pass_rule(options, rows.label_notes)
+    if rule is None and are_words(rows.label_notes) and not rows.are_verdicts:
+        raise ConfigError("The labels are pass and fail. Give --pass-from, the judge's lowest score that passes.")
+    if unjudged := sum(rows.unjudged.values()):
+        print_warning(f"{unjudged} items have no verdict and are left out")
+    found = correct_systems(
+        rows.labelled(rule),
+        SystemOptions(
+            alpha=options.alpha,
+            margin=options.margin,
+            only_these=options.only_these_items,
+            reference=[name.strip() for name in options.reference.split(",") if name.strip()],
+        ),
+    )
+    pieces = SYSTEM_FORMATS[options.format](found, language_table())
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
+    every = found.overall.systems
+    return int(options.require_checked and any(each.status != "corrected" for each in every))
 
 
 def _from_elsewhere(

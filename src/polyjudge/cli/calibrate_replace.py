@@ -39,6 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
     judge = "the judge among the annotators, or its name for the trust card if the results name none"
     add("--judge", dest="judge_of_results", default="", metavar="NAME[/MODEL]", help=judge)
+    rubric = "name of the rubric for the trust card, if the results name none"
+    add("--rubric", dest="rubric_of_results", default="", metavar="NAME", help=rubric)
     people = "annotators who are people; default: by a column kind, else names such as human/1"
     add("--people", default="", metavar="NAME,…", help=people)
     usual = ", ".join(f"{name} ({value:g})" for name, value in USUAL_EPSILONS.items())

@@ -1,25 +1,35 @@
-"""The options of token probabilities and cascades, and what they have in common."""
+"""The options of token probabilities and cascades, and what they ask for."""
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from polyjudge.calibration.cascade import CascadeItem, Learnt, Unguaranteed, learn
-from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.formats.ratings import Ratings
-from polyjudge.records.calibration import JudgeIdentity
-from polyjudge.records.cascades import AgreementRule, CascadePlan
-from polyjudge.reports.cascades import unguaranteed_sentence
-from polyjudge.version import __version__
+from polyjudge.records.cascades import CascadePlan
+from polyjudge.records.requests import ModelName
+from polyjudge.store.cascade_plans import read_plan
 
-from .options import level, positive
-from .rating_sides import MOST_PASS, are_preferences, are_words
+from .options import Several, finite, level, positive
 
 
 def add_token_option(add: Callable[..., object]) -> None:
     """Add the option of commands whose judges can give the probabilities of tokens."""
     wanted = "ask for token probabilities, for expected scores and confidence; cached replies without them are not used"
     add("--token-probabilities", action="store_true", help=wanted)
+
+
+def add_cascade_options(add: Callable[..., object]) -> None:
+    """Add the options of commands that can ask judges as a cascade."""
+    what = "ask the judges one after the other, until one is sure enough: a share of agreement with people, which is "
+    add("--cascade", metavar="SHARE|FILE", help=f"{what}learnt from --labels, or a plan of calibrate cascade")
+    labels = "people's labels of a random sample of the items, for --cascade SHARE"
+    add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
+    passing = "for --cascade SHARE: lowest score of the judges, and lowest label, that pass"
+    add("--pass-from", type=finite, metavar="X", help=passing)
+    add("--label-pass-from", type=finite, metavar="X", help=passing)
+    add_guarantee_options(add)
 
 
 def add_guarantee_options(add: Callable[..., object]) -> None:
@@ -43,68 +53,62 @@ def target_share(text: str) -> float:
     return number
 
 
-def agreement_rule(judged: Sequence[Ratings], labels: Ratings, options: argparse.Namespace) -> AgreementRule:
-    """Return when an answer agrees with a label, by the options and the kind of the labels."""
-    tolerance: float | None = options.tolerance
-    pass_from: float | None = getattr(options, "pass_from", None)
-    label_from: float | None = getattr(options, "label_pass_from", None)
-    if tolerance is not None:
-        if pass_from is not None or label_from is not None:
-            raise ConfigError("Give --tolerance, or the lowest values that pass, not both.")
-        return AgreementRule(same="tolerance", tolerance=tolerance)
-    if are_preferences(labels) or (are_words(labels) and all(map(are_words, judged)) and pass_from is None):
-        return AgreementRule()
-    label_from = MOST_PASS if label_from is None and are_words(labels) else label_from
-    knows = all(any(rating.passed is not None for rating in each.ratings) for each in judged)
-    if label_from is not None and (pass_from is not None or knows):
-        return AgreementRule(same="pass", pass_from=pass_from, label_pass_from=label_from)
-    if label_from is None and pass_from is None:
-        raise ConfigError("The labels are scores. Give --tolerance, or --pass-from and --label-pass-from.")
-    if label_from is None:
-        raise ConfigError("Both lowest passing values are needed. Give --label-pass-from too.")
-    raise ConfigError("The labels say what passes. Give --pass-from, the judge's lowest score that passes.")
+@dataclass(frozen=True, slots=True)
+class CascadeRequest:
+    """What `--cascade` asks for."""
+
+    target: float | None = None
+    """The agreement that is to be guaranteed by labels."""
+    plan: CascadePlan | None = None
+    """The plan that was learnt before."""
 
 
-def learn_plan(
-    items: Sequence[CascadeItem],
-    judges: Sequence[JudgeIdentity],
-    rule: AgreementRule,
-    options: argparse.Namespace,
-    target: float,
-    *,
-    repeats: int = 1,
-    token_probabilities: bool = False,
-) -> CascadePlan:
-    """Learn the thresholds of a cascade; a plan without any has the reasons."""
-    if not any(item.agrees for item in items):
-        raise ConfigError("No item of the results has a label.")
-    refuse_without_confidence(items, judges)
-    found: Learnt = learn(items, target, options.delta, by_language=options.by_language)
-    return CascadePlan(
-        judges=tuple(judges),
-        repeats=repeats,
-        token_probabilities=token_probabilities,
-        target=target,
-        delta=options.delta,
-        rule=rule,
-        groups=found.groups,
-        languages=found.languages,
-        unguaranteed={tag: _why(target, each) for tag, each in found.unguaranteed.items()},
-        placed_by=found.placed_by,
-        curve=found.curve,
-        created_at=utc_now(),
-        polyjudge_version=__version__,
-    )
+def requested_cascade(options: argparse.Namespace, judges: Sequence[ModelName]) -> CascadeRequest | None:
+    """Return the cascade that the options ask for, and settle how the judges are asked; None without one."""
+    if options.cascade is None:
+        _refuse_without_cascade(options)
+        return None
+    if not judges:
+        raise ConfigError("--cascade asks models; the judge 'offline' makes no calls.")
+    if getattr(options, "engine", "local") != "local":
+        raise ConfigError(f"--cascade works on one machine only. Leave out --engine {options.engine}.")
+    path = Path(options.cascade)
+    if path.is_file():
+        return CascadeRequest(plan=_settled(options, read_plan(path)))
+    try:
+        target = target_share(options.cascade)
+    except argparse.ArgumentTypeError as error:
+        raise ConfigError(f"--cascade {error}, or the file of a plan. There is no file of that name.") from None
+    _refuse_unlearnable(options)
+    return CascadeRequest(target=target)
 
 
-def _why(target: float, found: Unguaranteed) -> str:
-    return unguaranteed_sentence(target, found.labels, reachable=found.reachable, needed=found.needed, best=found.best)
+def _refuse_without_cascade(options: argparse.Namespace) -> None:
+    for name in ("labels", "tolerance", "by_language", "pass_from", "label_pass_from"):
+        if getattr(options, name):
+            raise ConfigError(f"--{name.replace('_', '-')} is for --cascade SHARE.")
 
 
-def refuse_without_confidence(items: Sequence[CascadeItem], judges: Sequence[JudgeIdentity]) -> None:
-    """Refuse a judge, other than the last one, whose results do not show how sure it is."""
-    for place, judge in enumerate(judges[:-1]):
-        if not any(item.confidences[place] for item in items):
-            name = f"{judge.provider}/{judge.model}".strip("/")
-            message = f"nothing shows how sure {name} is, so it cannot be known when to ask the next judge"
-            raise ConfigError(f"{message}. Give --token-probabilities, or --repeats.")
+def _settled(options: argparse.Namespace, plan: CascadePlan) -> CascadePlan:
+    """Let the judges be asked as the plan was learnt."""
+    if options.labels:
+        raise ConfigError("--labels are for --cascade SHARE. A plan has its thresholds already.")
+    options.repeats = plan.repeats if options.repeats == 1 else options.repeats
+    options.token_probabilities = plan.token_probabilities
+    return plan
+
+
+def _refuse_unlearnable(options: argparse.Namespace) -> None:
+    if not options.labels:
+        raise ConfigError("--cascade SHARE learns from people's labels. Give --labels, or the file of a plan.")
+    if options.output is None:
+        raise ConfigError("--cascade SHARE needs --output: its plan is kept beside the results.")
+    if options.cache == "none":
+        raise ConfigError("--cascade SHARE asks about the labelled items first, and keeps the replies. Give a --cache.")
+    for name in ("refresh", "retry_failures"):
+        if getattr(options, name, False):
+            raise ConfigError(f"--{name.replace('_', '-')} works with a plan only: --cascade FILE.")
+    if options.repeats == 1 and not options.token_probabilities:
+        options.token_probabilities = True
+        note = "the judges are asked for token probabilities, which say how sure they are (or give --repeats)"
+        print(f"polyjudge: {note}", file=sys.stderr)

@@ -76,8 +76,8 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "cascade-small.csv cascade-large.csv --labels cascade-labels.csv --confidence confidence --target 0.8 "
         "--output plan.json",
     ),
-    "calibrate correct": ("judged.jsonl --labels labels.csv", "judged.jsonl --labels labels.csv --format markdown"),
-    "calibrate card": ("", "card.json"),
+    "calibrate correct": ("judged.jsonl --labels labels.csv", "systems.csv --margin 0.5"),
+    "calibrate card": ("--from pair-verdicts.json --labels pair-labels.json", "card.json"),
     "calibrate watch": (
         "--from watch-then.jsonl support",
         "support --questions 50 --rewordings 2 --dry-run",

@@ -3,17 +3,20 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import ConfigError
+from polyjudge.errors import ConfigError, PolyjudgeError
+from polyjudge.formats.doubts import read_doubts
 from polyjudge.languages.table import language_table
+from polyjudge.pages.informative import USUAL_SIZE, draw_informative, plan_path, planning
 from polyjudge.pages.labelling import SCALES, SPAN_SCALES, Labelling, LabelSite, Task
-from polyjudge.pages.sampling import Source, read_sample
+from polyjudge.pages.next_hour import NextHour
+from polyjudge.pages.sampling import Candidate, Drawn, Sample, Source, is_translation, read_sample
 from polyjudge.pages.server import HOST, listen, serve
 from polyjudge.pages.span_labels import proposed_spans
 from polyjudge.store.labels import LabelLog
@@ -27,6 +30,23 @@ from .tables import add_table_options, input_of, table_options_of
 _SCALE = "scale of the labels; with mqm and esa people mark errors, whose penalties are the score, or give 0 to 100; \
 default: %(default)s"
 _PROPOSED = "with mqm and esa: show the spans of RESULTS at once, not only after the person has marked errors"
+
+
+_INFORMATIVE = "informative"
+_MOST_LANGUAGES = 5
+_SAMPLE = (
+    "number of items to label, all of a language with the same probability, or informative for more of those whose \
+labels say most, with known probabilities; default: %(default)s"
+)
+
+
+def _sample(text: str) -> int | str:
+    """Read the kind or the size of a sample."""
+    if text == _INFORMATIVE:
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be {_INFORMATIVE}, or a whole number of at least 1, not {text!r}")
+    return int(text)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +66,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--show-proposed", action="store_true", help=_PROPOSED)
     chosen = "label only items with one of these values; language=… takes tags and names"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
-    add("--sample", type=at_least(1), default=100, metavar="N", help="number of items to label; default: %(default)s")
-    add("--seed", type=whole, default=0, metavar="N", help="seed of the sample; default: 0")
+    add("--sample", type=_sample, default=USUAL_SIZE, metavar="N|informative", help=_SAMPLE)
+    add(
+        "--size",
+        type=at_least(1),
+        metavar="N",
+        help=f"with --sample informative: number of items; default: {USUAL_SIZE}",
+    )
+    add("--seed", type=whole, metavar="N", help="seed of the sample; default: 0")
     add_server_options(parser)
 
 
@@ -63,6 +89,8 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Draw the sample, and serve the page until Ctrl-C."""
     refuse_other_hosts(options.host)
+    if options.size is not None and options.sample != _INFORMATIVE:
+        raise ConfigError(f"--size needs --sample {_INFORMATIVE}. Write --sample {options.size}.")
     labels = options.labels or options.results.with_name(f"{options.results.stem}-labels.jsonl")
     check_output(labels, [options.results, options.items, options.scores], force=True)  # LabelLog refuses other files
     with listen(options.port) as listener:
@@ -70,6 +98,7 @@ def run(options: argparse.Namespace) -> int:
         sample = labelling.task.sample
         task = f"{len(sample.items):,} of {counted(sample.total, 'item')} to label; labels are stored in {labels}"
         print(f"polyjudge: {harmless(task)}; press Ctrl-C to end", file=sys.stderr)
+        _print_next_hour(labelling.next_hour, options.scale)
         site = LabelSite(labelling, one_line(options.results.name, 80)).site()
         try:
             with announcing(options.open) as announce:
@@ -77,7 +106,32 @@ def run(options: argparse.Namespace) -> int:
         finally:
             labelling.log.close()
     print(f"\npolyjudge: {counted(labelling.count, 'label')} in {harmless(str(labels))}", file=sys.stderr)
+    _print_next_hour(labelling.newest_next_hour(), options.scale)
     return 0
+
+
+def _print_next_hour(hour: NextHour, scale: str) -> None:
+    """Print what one more hour of labelling would buy, and where most."""
+    if not hour.left:
+        print("polyjudge: all items of the sample have a label", file=sys.stderr)
+        return
+    pace = f"at {hour.seconds:.0f} s a label ({'measured' if hour.is_measured else 'assumed'})"
+    print(
+        f"polyjudge: one more hour {pace} gives {counted(hour.labels, 'label')}; expected width of 95% intervals:",
+        file=sys.stderr,
+    )
+    table, best = language_table(), [each for each in hour.languages if each.after is not None and each.more > 0]
+    for each in (hour.overall, *(best[:_MOST_LANGUAGES] if len(hour.languages) > 1 else ())):
+        found = table.find(each.language)
+        title = "all items" if each is hour.overall else found.name if found else each.language or "no language"
+        widths = f"{_width(each.now, scale)} now, {_width(each.after, scale)} then"
+        print(f"polyjudge:   {harmless(one_line(title, 60))}: {widths}", file=sys.stderr)
+
+
+def _width(value: float | None, scale: str) -> str:
+    if value is None:
+        return "no interval"
+    return f"{100 * value:.0f} points" if scale == "pass-fail" else f"{value:.2f}"
 
 
 def _labelling(options: argparse.Namespace, labels: Path) -> Labelling:
@@ -88,14 +142,38 @@ def _labelling(options: argparse.Namespace, labels: Path) -> Labelling:
     source = Source(
         results, options.items, options.scores, table=table, reading=given, filters=filters_of(options.filter)
     )
-    sample = read_sample(source, options.sample, options.seed)
-    warn_of_skipped(sample.problems)
     marks = options.scale in SPAN_SCALES
     if options.show_proposed and not marks:
         raise ConfigError("--show-proposed needs --scale mqm or --scale esa.")
-    proposed = proposed_spans(results, sample.items, given) if marks else {}
-    task = Task(sample, options.scale, options.seed, table, proposed, not options.show_proposed)
-    return Labelling(task, LabelLog(labels))
+    log = LabelLog(labels)
+    try:
+        sample = _read_sample(options, source, log)
+        warn_of_skipped(sample.problems)
+        proposed = proposed_spans(results, sample.items, given) if marks else {}
+    except PolyjudgeError:
+        log.close()
+        raise
+    task = Task(sample, options.scale, options.seed or 0, table, proposed, not options.show_proposed)
+    return Labelling(task, log)
+
+
+def _read_sample(options: argparse.Namespace, source: Source, log: LabelLog) -> Sample:
+    """Draw the sample, or take the one whose plan is stored beside the labels."""
+    is_informative = options.sample == _INFORMATIVE
+    if any((label.inclusion_probability is not None) is not is_informative for label in log.labels()):
+        given = f"{'without' if is_informative else 'with'} --sample {_INFORMATIVE}"
+        raise ConfigError(f"{log.path} has labels of a sample drawn {given}. Give another file (--labels).")
+    seed = options.seed or 0
+    if not is_informative:
+        return read_sample(source, options.sample, seed)
+    doubts = {} if is_translation(source) else read_doubts(source.results, source.reading)
+    passes = options.scale == "pass-fail"
+
+    def drawn(candidates: Sequence[Candidate], size: int) -> Sequence[Drawn]:
+        return draw_informative(candidates, doubts, size, seed, passes=passes)
+
+    drawing = planning(plan_path(log.path), options.size, options.seed, drawn)
+    return read_sample(source, USUAL_SIZE, seed, drawing=drawing)
 
 
 def refuse_other_hosts(host: str) -> None:

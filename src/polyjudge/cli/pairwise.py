@@ -4,12 +4,14 @@ import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError
 from polyjudge.files.kinds import FileKind
 from polyjudge.formats.items import ItemSource
 from polyjudge.formats.pairs import PairedTexts, paired_texts
 from polyjudge.formats.row_files import KnownColumns
+from polyjudge.judges.base import ItemJudge
 from polyjudge.judges.jury import Jury
 from polyjudge.judges.pair_items import PairJudge
 from polyjudge.judges.pairwise import PairwiseJudge
@@ -23,7 +25,7 @@ from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.runs.run import Run
 from polyjudge.runs.summary import RunSummary
 
-from .cascade_options import add_token_option
+from .cascade_options import CascadeRequest, add_cascade_options, add_token_option, requested_cascade
 from .environment import load_environment
 from .options import (
     Several,
@@ -42,6 +44,9 @@ from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 from .tables import add_table_options, input_of, table_options_of
+
+if TYPE_CHECKING:
+    from .cascading import CascadeTally
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_table_options(parser.add_argument_group("table").add_argument)
     add_judging_options(parser, default_judge="opus")
     add_token_option(add)
+    add_cascade_options(parser.add_argument_group("cascade").add_argument)
     add_batch_option(add)
 
 
@@ -78,17 +84,27 @@ class _Job:
     pairs: PairedTexts
     judges: list[ModelName]
     tally: PairTally
+    cascade: CascadeRequest | None = None
 
-    def open_run(self) -> Run:
+    def judge(self) -> ItemJudge | int:
+        """Return the judge of pairs, or an exit code if a cascade could not be learnt."""
+        judges = [_pair_judge(name, self.options) for name in self.judges]
+        if self.cascade is not None:
+            from .cascading import cascade_of, repeated_judges  # here, because most runs have no cascade
+
+            own = repeated_judges(judges, self.options.repeats)
+            return cascade_of(self.cascade, own, self.pairs.items, self.options)
+        return judges[0] if len(judges) == 1 else Jury(judges)
+
+    def open_run(self, judge: ItemJudge, cascade: "CascadeTally | None") -> Run:
         """Return the run that asks about all pairs."""
         options = self.options
-        judges = [_pair_judge(name, options) for name in self.judges]
         return Run(
             self.pairs.items,
-            judges[0] if len(judges) == 1 else Jury(judges),
+            judge,
             output=options.output,
-            repeats=options.repeats,
-            exports=[self.tally],
+            repeats=options.repeats if self.cascade is None else 1,
+            exports=[self.tally, *([] if cascade is None else [cascade])],
             **run_options(options),
         )
 
@@ -97,15 +113,28 @@ def run(options: argparse.Namespace) -> int:
     """Pair the texts, ask about each pair in both orders, and print which system is better."""
     load_environment()
     judges = _judges(options)
+    cascade = requested_cascade(options, judges)
     refuse_batch(options, judges)
     check_output(options.output, [options.a, options.b], kind=FileKind.SCORES, force=options.force)
     pairs = _read_pairs(options)
-    job = _Job(options, pairs, judges, PairTally(pairs.systems, options.cluster))
-    run = job.open_run()
+    job = _Job(options, pairs, judges, PairTally(pairs.systems, options.cluster), cascade)
     try:
-        return show_estimate(run, options.format, what="pairs") if options.dry_run else _execute(job, run)
+        judge = job.judge()
+        if isinstance(judge, int):
+            return judge
+        tally = _tally_of(job, judge)
+        run = job.open_run(judge, tally)
+        return show_estimate(run, options.format, what="pairs") if options.dry_run else _execute(job, run, tally)
     except (MissingKeyError, MissingExtraError) as error:
         return explain_skip(error, is_required=options.require_judge)
+
+
+def _tally_of(job: _Job, judge: ItemJudge) -> "CascadeTally | None":
+    if job.cascade is None:
+        return None
+    from .cascading import tally_of  # here, because most runs have no cascade
+
+    return tally_of(judge)
 
 
 def _judges(options: argparse.Namespace) -> list[ModelName]:
@@ -147,7 +176,7 @@ def _read_pairs(options: argparse.Namespace) -> PairedTexts:
     return pairs
 
 
-def _execute(job: _Job, run: Run) -> int:
+def _execute(job: _Job, run: Run, cascade: "CascadeTally | None") -> int:
     options = job.options
     if options.output is None:
         print_warning("The preferences of single pairs are not kept. Give --output FILE to rank and report on them.")
@@ -155,6 +184,8 @@ def _execute(job: _Job, run: Run) -> int:
         summary = run.execute(progress)
     scores = summary.scores
     _show(job, summary)
+    if cascade is not None:
+        cascade.print(options)
     if summary.status in ("stopped", "capped"):
         left = f"{scores.not_reached} of {scores.items} pairs were not judged"
         return explain_end(signals, summary.stopped_by, left, options.output)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from polyjudge.calibration.matching import Matched, name_systems
 from polyjudge.errors import ConfigError, DataError, UnknownNameError, suggestion
+from polyjudge.formats.labelled_systems import Source
 from polyjudge.formats.ratings import LARGEST, RatingColumns, Ratings, label_column, read_ratings
 from polyjudge.formats.row_files import column_map, spooled
 from polyjudge.formats.tools import tool_format_of
@@ -22,7 +23,8 @@ from .tables import add_penalties_option, add_table_options, filtered_table_opti
 MOST_PASS = 0.5 + 1e-9
 """More than half of several people's verdicts on an item must be pass; a tie does not pass."""
 Side = Literal["score", "label"]
-_NO_LABELS = "Give either --labels of people, or --against another judge."
+_NO_LABELS = "Give --labels of people."
+_NOTHING_ELSE = "Give either --labels of people, or --against another judge."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +88,27 @@ def _read_sides(options: argparse.Namespace, against: Sequence[Path]) -> Sides:
 
 def _in_results(options: argparse.Namespace) -> Sides:
     """Read scores and labels from the same rows."""
-    table = table_options_of(options)
     options.results = [spooled(path) for path in options.results]
     found = (_column_of(path, options, in_results=True) for path in options.results)
     column: str = options.label or next(filter(None, found), "")
     if not column:
-        raise ConfigError(f"{_NO_LABELS} {options.results[0]} has no column of labels; name one with --label.")
+        advice = _NOTHING_ELSE if hasattr(options, "against") else _NO_LABELS
+        raise ConfigError(f"{advice} {options.results[0]} has no column of labels; name one with --label.")
     _refuse_itself(options.results, options.results, options.score, column)
     judged, others = read_side(options.results, "score", options), Ratings()
     for path in options.results:
         read_side([path], "label", options, column=column, into=others, in_results=True)
-    first = options.results[0]
+    return Sides(judged, others, options.results, show_column(options, column))
+
+
+def show_column(options: argparse.Namespace, column: str) -> str:
+    """Print which column of the results has the labels, and return its name."""
+    table, first = table_options_of(options), options.results[0]
     shown = column_map(first, table).columns.get(column, column)
     tool = None if options.label or table.columns else tool_format_of(first)
     what = f"those of {tool.name}" if tool is not None else f"column {harmless(shown)!r}"
     print(f"polyjudge: labels: {what} in {first}", file=sys.stderr)
-    return Sides(judged, others, options.results, shown)
+    return shown
 
 
 def _column_of(path: Path, options: argparse.Namespace, *, in_results: bool = False) -> str:
@@ -135,12 +142,30 @@ def read_side(
 
     Without warnings if they are read `into` ratings, whose caller warns.
     """
+    columns = rating_columns(paths, option, options, column=column, in_results=in_results)
+    found = Ratings() if into is None else into
+    for path in paths:
+        read_ratings(path if in_results else input_of(path, columns.table), columns, found)
+    if into is None:
+        warn_of_skipped(found.problems, found.skipped)
+    return found
+
+
+def rating_columns(
+    paths: Sequence[Path],
+    option: Side,
+    options: argparse.Namespace,
+    *,
+    column: str | None = None,
+    in_results: bool = False,
+) -> RatingColumns:
+    """Return the columns of the ratings of one side, whose column `option` names unless given."""
     table = filtered_table_options_of(options)
     if option == "label" and table.filters:  # labels often have an id only
         maps = [column_map(path, table) for path in paths]
         known = {name for each in maps for name in (*each.found, *each.columns)}
         table = replace(table, filters={name: values for name, values in table.filters.items() if name in known})
-    columns = RatingColumns(
+    return RatingColumns(
         value=getattr(options, option) if column is None else column,
         option=option,
         group=getattr(options, "group", ""),
@@ -151,12 +176,6 @@ def read_side(
         categories=getattr(options, "categories", False),
         part=getattr(options, "by", "") or "category",
     )
-    found = Ratings() if into is None else into
-    for path in paths:
-        read_ratings(path if in_results else input_of(path, columns.table), columns, found)
-    if into is None:
-        warn_of_skipped(found.problems, found.skipped)
-    return found
 
 
 def left_out_of(options: argparse.Namespace) -> list[str]:
@@ -224,3 +243,22 @@ def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence
     if matched.unjudged:
         unjudged = counted(matched.unjudged, "labelled item")
         print_warning(f"{unjudged} without a verdict of the judge")
+
+
+def rating_sources(options: argparse.Namespace) -> tuple[list[Source], list[Source]]:
+    """Return the files of the judge's scores and of the labels with their columns, which may be the same files."""
+    options.results = [spooled(path) for path in options.results]
+    options.labels = [spooled(path) for path in options.labels]
+    judged = [(path, rating_columns([path], "score", options)) for path in options.results]
+    in_results = not options.labels
+    paths = options.labels or options.results
+    columns = {path: options.label or _column_of(path, options, in_results=in_results) for path in paths}
+    if in_results and not any(columns.values()):
+        raise ConfigError(f"{_NO_LABELS} {paths[0]} has no column of labels; name one with --label.")
+    columns = {path: column for path, column in columns.items() if column or not in_results}
+    _refuse_itself(options.results, paths, options.score, *columns.values())
+    labels = [
+        (path, rating_columns([path], "label", options, column=column, in_results=in_results))
+        for path, column in columns.items()
+    ]
+    return judged, labels

@@ -1,7 +1,6 @@
 """Make a trust card from recorded results, for `polyjudge calibrate card --from RESULTS`."""
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +10,16 @@ from msgspec.structs import replace
 
 from polyjudge.calibration.agreement import AgreementOptions, AgreementResult, measure_agreement
 from polyjudge.calibration.cards import with_span_agreement
-from polyjudge.calibration.matching import match, once_per_item, usual_combination
-from polyjudge.calibration.recorded import RecordedResult, measure_recorded, with_recorded
+from polyjudge.calibration.matching import Combination, match, once_per_item, usual_combination
+from polyjudge.calibration.recorded import (
+    RecordedResult,
+    as_categories,
+    measure_recorded,
+    measured_spans,
+    with_recorded,
+    with_repeats,
+    without_order,
+)
 from polyjudge.calibration.span_agreement import SpanAgreement
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError
@@ -21,13 +28,14 @@ from polyjudge.formats.ratings import Rating, Ratings, label_column
 from polyjudge.formats.row_files import spooled
 from polyjudge.formats.tools import tool_format_of
 from polyjudge.languages.table import LanguageTags
-from polyjudge.records.calibration import JudgeIdentity, TrustCard
+from polyjudge.records.calibration import RECORDED, JudgeIdentity, TrustCard
 from polyjudge.store.trust_cards import read_card
 
 from .annotators import are_annotators, judge_of, read_annotators
 from .calibrate_agreement import scale_span, scales_of_options
 from .calibrating import add_to_card, check_card
 from .options import Several, at_least, check_output, whole
+from .output import print_warning
 from .rating_sides import (
     Sides,
     add_rating_options,
@@ -96,9 +104,10 @@ def refuse_recorded_options(options: argparse.Namespace) -> None:
 
 def card_from_results(options: argparse.Namespace) -> TrustCard:
     """Measure what the results show, add it to the judge's card, and return the card."""
-    options.spans, options.against = False, []
+    options.spans, options.against, options.categories = False, [], True
     options.results = [spooled(path) for path in options.from_results]
     options.judge_of_results = getattr(options, "given_judge", None) or ""
+    options.rubric_of_results = getattr(options, "given_rubric", None) or ""
     inputs = [*options.results, *options.labels]
     check_output(options.output, [*inputs, options.card], force=options.force)
     check_output(options.card, inputs, kind=FileKind.CARD, force=options.force)
@@ -107,16 +116,20 @@ def card_from_results(options: argparse.Namespace) -> TrustCard:
     sides, annotator = _sides(options)
     judge = _judge(options, sides.judged.judges, annotator)
     check_card(options, judge)
-    agreement = _agreement(options, sides) if sides.others.ratings else None
+    in_words = any(each.value is None and each.category for each in sides.others.ratings)
+    sides.judged.ratings = once_per_item(sides.judged.ratings) if sides.column else with_repeats(sides.judged.ratings)
+    if in_words:
+        sides.judged.ratings, sides.others.ratings = as_categories(sides.judged.ratings, sides.others.ratings)
+    agreement = _agreement(options, sides, in_words=in_words) if sides.others.ratings else None
     spans = recorded_spans(options)
-    judged = once_per_item(sides.judged.ratings)
     result = measure_recorded(
-        judged,
-        agreement,
+        sides.judged.ratings,
+        without_order(agreement) if agreement and in_words else agreement,
         model=f"{judge.provider}/{judge.model}",
         sources=_sources(options.results),
         has_spans=spans is not None,
-        preferences=are_preferences(sides.others),
+        preferences=are_preferences(sides.others) and not in_words,
+        categories=in_words,
         resamples=options.resamples,
         seed=options.seed,
     )
@@ -130,9 +143,7 @@ def _card_of_spans(options: argparse.Namespace) -> TrustCard:
     own, spans = spans_of_judge(options, options.judge_of_results)
     judge = _judge(options, list(own.judges.values()), spans.judges[0].name)
     check_card(options, judge)
-    items = len({(each.id, each.system) for each in own.annotations}) + own.no_verdict
-    result = measure_recorded([], None, model=judge.model, sources=_sources(options.results), has_spans=True)
-    result = dataclasses.replace(result, verdicts=replace(result.verdicts, items=items))
+    result = measured_spans(len(own.annotations), own.no_verdict, _sources(options.results))
     place = _add(options, judge, result, spans)
     print(f"polyjudge: card: {place}", file=sys.stderr)
     return read_card(place)
@@ -174,16 +185,17 @@ def _judge(options: argparse.Namespace, judges: Sequence[JudgeIdentity], annotat
     return found
 
 
-def _agreement(options: argparse.Namespace, sides: Sides) -> AgreementResult:
-    judged, how = once_per_item(sides.judged.ratings), usual_combination(sides.others.ratings)
-    matched = match(judged, sides.others.ratings, how)
+def _agreement(options: argparse.Namespace, sides: Sides, *, in_words: bool) -> AgreementResult:
+    judged, labels = sides.judged.ratings, sides.others.ratings
+    how: Combination = "majority" if in_words else usual_combination(labels)
+    matched = match(judged, labels, how)
     report_unmatched(matched, options.results, sides.paths)
     wanted = AgreementOptions(
-        pass_rule(options, sides.others),
+        None if in_words else pass_rule(options, sides.others),
         options.resamples,
         options.seed,
-        words=are_words(sides.others),
-        preferences=are_preferences(sides.others),
+        words=not in_words and are_words(sides.others),
+        preferences=not in_words and are_preferences(sides.others),
     )
     return measure_agreement(judged, matched, how, wanted, scales_of_options(options))
 
@@ -200,6 +212,9 @@ def _add(
     about = {"kind": "recorded", "at": at, "items": result.verdicts.items, "labels": labels}
 
     def change(card: TrustCard) -> TrustCard:
+        if card.recorded is not None and judge.rubric == RECORDED:
+            known = f"{card.recorded.items:,} recorded items of this judge"
+            print_warning(f"the card already has {known}. For another task, name its rubric: --rubric NAME")
         card = with_recorded(card, result, about)
         if spans is None or len(spans.judges) != 1:
             return card

@@ -14,6 +14,7 @@ from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingK
 from polyjudge.files.json_lines import item_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.formats.row_files import KnownColumns, spooled
+from polyjudge.judges.base import ItemJudge
 from polyjudge.judges.offline import can_judge_offline
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.providers.models import resolve_model
@@ -26,13 +27,13 @@ from polyjudge.records.spans import annotator_name
 from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.rubrics.prompts import render_prompt
 from polyjudge.runs.run import Run
-from polyjudge.runs.stack import judge_by_models
+from polyjudge.runs.stack import judge_by_model, judge_by_models
 from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless
 from polyjudge.verdicts.score_gate import parse_fail_under, score_gate
 from polyjudge.verdicts.score_gate import refuse_unfit as refuse_unfit_gate
 
-from .cascade_options import add_token_option
+from .cascade_options import CascadeRequest, add_cascade_options, add_token_option, requested_cascade
 from .check_options import add_offline_options, checks_of_judge
 from .environment import load_environment
 from .options import (
@@ -67,6 +68,8 @@ from .tables import add_table_options, input_of, table_options_of
 if TYPE_CHECKING:
     from polyjudge.checks.policy import CheckPolicy
 
+    from .cascading import CascadeTally
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -99,6 +102,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_offline_options(parser)
     add_judging_options(parser, default_judge="opus")
     add_token_option(add)
+    add_cascade_options(parser.add_argument_group("cascade").add_argument)
     add_engine_options(parser.add_argument_group("engine").add_argument)
     add_batch_option(add)
 
@@ -115,6 +119,7 @@ class ScoreJob:
     """What the scores must reach, if anything."""
     checks: "CheckPolicy | None" = None
     """What the project wants of the checks, for the judge `offline`."""
+    cascade: CascadeRequest | None = None
 
 
 def _read_job(options: argparse.Namespace) -> ScoreJob:
@@ -135,7 +140,7 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     items = spooled(options.items) if in_shards else input_of(options.items, table, known=known)
     source = ItemSource(items, context, filters, options.limit, table=table, known=known)
     _warn_of_language(rubric, judges, context)
-    return ScoreJob(options, rubric, judges, source, required, checks)
+    return ScoreJob(options, rubric, judges, source, required, checks, requested_cascade(options, judges))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -145,7 +150,19 @@ def run(options: argparse.Namespace) -> int:
     refuse_batch(options, job.judges)
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
-    run = _open_run(job)
+    judge = _judge(job)
+    if isinstance(judge, int):
+        return judge
+    return _run(job, judge)
+
+
+def _run(job: ScoreJob, judge: ItemJudge) -> int:
+    options, tally = job.options, None
+    if job.cascade is not None:
+        from .cascading import tally_of  # here, because most runs have no cascade
+
+        tally = tally_of(judge)
+    run = _open_run(job, judge, tally)
     plan = run.plan()
     warn_of_skipped(plan.problems, plan.skipped)
     if not job.judges and plan.languages == ("",) and "language_name" not in (job.source.context or ()):
@@ -162,10 +179,10 @@ def run(options: argparse.Namespace) -> int:
 
         need_ray()
     try:
-        code = show_estimate(run, options.format) if options.dry_run else _execute(job, run)
+        code = show_estimate(run, options.format) if options.dry_run else _execute(job, run, tally)
     except (MissingKeyError, MissingExtraError) as error:
         return _explain_skip(error, job)
-    if not options.dry_run and options.format == "text":
+    if not options.dry_run and options.format == "text" and job.cascade is None:
         to = sys.stdout if options.output is not None else sys.stderr
         print_trust(trust, plan.languages, options, to)
     return code
@@ -224,17 +241,33 @@ def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str
         print_warning(message)
 
 
-def _open_run(job: ScoreJob) -> Run:
+def _judge(job: ScoreJob) -> ItemJudge | int:
+    """Return the judge, or an exit code if a cascade could not be learnt."""
+    options, tokens = job.options, job.options.token_probabilities
+    if job.cascade is None:
+        return judge_by_models(job.rubric, job.judges, checks=job.checks, token_probabilities=tokens)
+    judges = [judge_by_model(job.rubric, name, token_probabilities=tokens) for name in job.judges]
+    from .cascading import cascade_of, repeated_judges  # here, because most runs have no cascade
+
+    job.source.survey()  # refuses duplicate ids before anything is asked
+    try:
+        return cascade_of(job.cascade, repeated_judges(judges, options.repeats), job.source, options)
+    except (MissingKeyError, MissingExtraError) as error:
+        return _explain_skip(error, job)
+
+
+def _open_run(job: ScoreJob, judge: ItemJudge, tally: "CascadeTally | None") -> Run:
     options = job.options
     engine: RayEngine | Literal["local"] = "local"
     if options.engine == "ray" and not options.dry_run:
         engine = RayEngine(workers=options.workers, shard_rows=options.shard_rows or ROWS_IN_SHARD)
     return Run(
         job.source,
-        judge_by_models(job.rubric, job.judges, checks=job.checks, token_probabilities=options.token_probabilities),
+        judge,
         output=_PrintedRows() if options.output is None and not options.dry_run else options.output,
         engine=engine,
-        repeats=options.repeats,
+        repeats=options.repeats if job.cascade is None else 1,
+        exports=[] if tally is None else [tally],
         retry_failures=options.retry_failures,
         **run_options(options),
     )
@@ -248,7 +281,7 @@ def _show_prompt(job: ScoreJob, item_id: str) -> int:
     return 0
 
 
-def _execute(job: ScoreJob, run: Run) -> int:
+def _execute(job: ScoreJob, run: Run, tally: "CascadeTally | None") -> int:
     options = job.options
     with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
         summary = run.execute(progress)
@@ -259,6 +292,8 @@ def _execute(job: ScoreJob, run: Run) -> int:
     if job.required is not None and is_whole:
         gate = score_gate(scores, job.required, run.limits.max_unjudged)
     print_summary(summary, gate, options)
+    if tally is not None:
+        tally.print(options)
     if summary.status in ("stopped", "capped"):
         where = "are in unfinished shards" if options.engine == "ray" else "were not judged"
         left = f"{scores.not_reached} of {scores.items} items {where}"

@@ -40,7 +40,7 @@ _NEED_TRUST = {
     "update": "replaces files",
 }
 """Options that an untrusted file may not set, and why."""
-_NOT_SETTINGS = {"judge_of_results"}
+_NOT_SETTINGS = {"judge_of_results", "rubric_of_results"}
 """Options that say what is in the files of one command, and that no project sets."""
 _SECRET = {"cache", "set"}
 """Options whose values are not shown: they may hold a password."""

@@ -89,7 +89,7 @@ def spans_of_judge(options: argparse.Namespace, wanted: str) -> tuple[SpanAnnota
     options.against = []
     judges, people = _sides(own, theirs, options)
     names = sorted({each.annotator for each in judges})
-    chosen = [name for name in names if not wanted or wanted in (name, name.rpartition("/")[2])]
+    chosen = [name for name in names if not wanted or is_called(name, wanted)]
     if len(chosen) != 1:
         raise ConfigError(f"The error spans are by the judges {', '.join(names[:20])}. Name one with --judge.")
     own.annotations = [each for each in judges if each.annotator == chosen[0]]
@@ -149,6 +149,12 @@ def _sides(
             "Name the people with --people, or give --labels."
         )
     return judges, people
+
+
+def is_called(name: str, wanted: str) -> bool:
+    """Return whether a judge is the wanted one, which may be named with its provider."""
+    name, wanted = name.casefold(), wanted.casefold()
+    return (bool(wanted) and wanted in (name, name.rpartition("/")[2])) or wanted.partition("/")[2] == name != ""
 
 
 def is_person(name: str, patterns: Sequence[str]) -> bool:

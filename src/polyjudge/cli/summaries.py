@@ -45,6 +45,8 @@ def _print_text(summary: RunSummary, gate: Gate | None, options: argparse.Namesp
     kinds = ", ".join(f"{count} {kind}" for kind, count in scores.unjudged_by_kind.items())
     if scores.unjudged:
         print(f"unjudged: {scores.unjudged} ({kinds})", file=to)
+    if scores.abstained:
+        print(f"abstained: {scores.abstained} (in no mean and no rate)", file=to)
     if summary.skipped:
         print(f"skipped:  {counted(summary.skipped, 'row')} without an item", file=to)
     print(f"asked:    {spent_line(summary.spent)}; {scores.cached} results from the cache", file=to)

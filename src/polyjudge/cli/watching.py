@@ -130,6 +130,7 @@ def ask_again(options: argparse.Namespace) -> int:
     if isinstance(found, int):
         return found
     place = append_watch(found)
+    job.keep_answers()
     if options.format == "junit":
         pieces = watch_junit(found, fails=options.fail_on_change)
         write_pieces(options.output, pieces, format_name="junit", force=options.force)
@@ -165,7 +166,8 @@ class _Job:
 
     def _run(self, items: Sequence[Item], judge: ItemWorker, file: Path | None, exports: Sequence[Export]) -> Run:
         """Return a run without a cache, whose answers would be those of then, limited to what the others have left."""
-        run = Run(items, judge, output=file, cache=None, exports=exports, limits=self._limits())
+        limits = self._limits()
+        run = Run(items, judge, output=file, cache=None, exports=exports, limits=limits, force=True)
         self.budgets.append(run.budget)
         return run
 
@@ -183,6 +185,10 @@ class _Job:
     @property
     def _cost(self) -> float:
         return sum(budget.spent.cost_usd for budget in self.budgets)
+
+    def keep_answers(self) -> None:
+        """Keep the answers of a watch that is in the history: the next one does not resume them."""
+        self._file("asking").replace(self._file("answers"))
 
     def estimate(self) -> int:
         """Print the most calls that the watch can make."""
@@ -202,7 +208,7 @@ class _Job:
         watching = Watching(self.pinned, self.options.false_alarms)
         by_id = {each.id: each for each in questions}
         taking = _Taking(watching)
-        file = self._file("answers")
+        file = self._file("asking")
         if file.exists():  # a watch that was interrupted among the rewordings
             for item, (_, outcome) in zip(items_of(questions), read_results(file), strict=False):
                 taking.put(item, outcome)
@@ -220,7 +226,7 @@ class _Job:
         with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
             summary = run.execute(progress)
         print(f"polyjudge: asked {spent_line(summary.spent)}", file=sys.stderr)
-        file = self._file("answers")
+        file = self._file("asking")
         if watching.test.is_shown:
             _settle(file)
             return None
@@ -247,7 +253,7 @@ class _Job:
                 summary = run.execute(progress)
             if summary.status in ("stopped", "capped"):
                 left = f"not all questions were asked in wording {number}"
-                return explain_end(signals, summary.stopped_by, left, self._file("answers"))
+                return explain_end(signals, summary.stopped_by, left, self._file("asking"))
             found.append(taking.found)
         return tuple(found)
 

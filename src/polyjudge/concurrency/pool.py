@@ -134,7 +134,7 @@ class _Pool(Generic[Item, Result]):
         self._error: BaseException | None = None
         self._is_left = False
         self._changed = asyncio.Event()
-        """Set when the earliest item is over, or a worker has ended."""
+        """Set when the earliest item is over, or the last worker has ended."""
         self._room = asyncio.Event()
         stop.on_request(self._end)
         self._workers: set[asyncio.Task[None]] = set()
@@ -178,7 +178,7 @@ class _Pool(Generic[Item, Result]):
             await asyncio.wait(self._workers)
 
     async def cancel(self) -> None:
-        workers = list(self._workers)
+        workers = [worker for worker in self._workers if not worker.done()]
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
@@ -193,7 +193,8 @@ class _Pool(Generic[Item, Result]):
                     break
         finally:
             self._at_work -= 1
-            self._changed.set()
+            if not self._at_work:
+                self._changed.set()
 
     async def _take_turn(self) -> bool:
         """Process the next item; return whether there was one."""

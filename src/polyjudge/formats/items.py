@@ -32,7 +32,7 @@ _INVALID_ID_TYPES = (dict, list, bool)
 _ROWS_FOR_VALUES = 10_000
 _VALUES_SHOWN = 12
 _LONGEST_VALUE = 40
-_MOST_KEPT = 1 << 24
+_MOST_KEPT = 1 << 22
 """The size of the items that a survey keeps in memory, in bytes; more of them are read again."""
 _SIZE_OF_ITEM = 300
 """What an item takes in memory beside its texts."""
@@ -83,7 +83,7 @@ class ItemSource:
         return islice(usable, self.limit)
 
     def survey(self) -> "Survey":
-        """Read the whole file once, count the items and invalid rows, and check that ids are unique.
+        """Read the file once, up to the limit, count the items and invalid rows, and check that ids are unique.
 
         If they are few, the items are kept, and not read again as long as the file is the same.
         """
@@ -93,15 +93,17 @@ class ItemSource:
         for file, line, item in self.read_all([self.path]):
             if isinstance(item, str):
                 problems.note(Place(file, line), item)
-            elif self.limit is None or count < self.limit:
-                count += 1
-                seen.add(item)
-                digest.add(item)
-                languages.add(item.language)
-                if digest.size + count * _SIZE_OF_ITEM <= _MOST_KEPT:
-                    kept.append(item)
-                else:
-                    kept.clear()
+                continue
+            count += 1
+            seen.add(item)
+            digest.add(item)
+            languages.add(item.language)
+            if digest.size + count * _SIZE_OF_ITEM <= _MOST_KEPT:
+                kept.append(item)
+            else:
+                kept.clear()
+            if count == self.limit:
+                break
         if not count:
             filtered = self._excluded() if self.filters and not problems.count else ""
             raise DataError(f"no items to judge{filtered}{problems.why}", path=self.path)
@@ -171,7 +173,7 @@ class ItemSource:
         wanted = self.default_context if self.context is None else self.context
         matcher = LanguageMatcher() if filters else None
         seen_by_judge = [name for name in wanted if names is None or name in names]
-        clusters = [name for name in CLUSTER_COLUMNS if names is None or name in names]
+        clusters = frozenset(name for name in CLUSTER_COLUMNS if names is None or name in names)
 
         def parse(row: Row | str) -> Item | str | None:
             if isinstance(row, str):
@@ -190,7 +192,7 @@ class ItemSource:
                 return f"{missing[0]!r} is missing, a column for the judge"
             language = row.get("language")
             tag = tags[str(language)] if language else ""
-            cluster = _first(row, clusters) if clusters else ""
+            cluster = "" if clusters.isdisjoint(row) else _first(row, CLUSTER_COLUMNS)
             return Item(str(own_id), candidate, _texts(row, seen_by_judge), tag, cluster)
 
         return parse

@@ -228,13 +228,10 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
     if (columns.leave_out or columns.system) and columns.excludes(str(row.get("language") or ""), system):
         return ""
     found = _given(row, columns)
-    given, category = _value(row, columns, found), _category(row, columns, found)
-    if isinstance(given, str):
-        if not category:
-            return given
-        given = None
-    probability = probability_of(row)
-    if isinstance(probability, str):
+    category = _category(row, columns, found)
+    if isinstance(given := _value(row, columns, found, category), str):
+        return given
+    if isinstance(probability := probability_of(row), str):
         return probability
     _note_row(row, columns, given, notes)
     words = {each.strip().casefold() for each in found if isinstance(each, str)}
@@ -287,16 +284,17 @@ def _category(row: Mapping[str, Any], columns: RatingColumns, found: list[object
     return word_of([row.get("verdict")] if row.get("outcome") == "result" and not columns.value else found)
 
 
-def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) -> float | str | None:
-    """Return the rating of a row, None if there is none, or an error message."""
+def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object], category: str) -> float | str | None:
+    """Return the rating of a row, None if there is none or it is a category, or an error message."""
     if row.get("error") or (row.get("outcome") == "failure" and not (columns.value and found)):
         return None
     failed = cast(Mapping[str, Any], row.get("subscoreFailures") or {})
     if not found and columns.value.removeprefix("subscores.") in failed:
         return None
     if found:
-        return number_of(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
-    return None if columns.in_results else _no_column(columns)
+        number = number_of(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
+        return None if category and isinstance(number, str) else number
+    return None if columns.in_results or category else _no_column(columns)
 
 
 def _given(row: Mapping[str, Any], columns: RatingColumns) -> list[object]:

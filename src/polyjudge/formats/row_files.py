@@ -330,9 +330,7 @@ def files_of(path: Path) -> Iterable[Path]:
     """Return the file itself, or the files of a folder in the order of their names, or of the parts of a run folder."""
     if path.exists() and not path.is_dir() and not path.is_file():
         raise DataError("is not a regular file; items are read more than once, so save them to a file first", path=path)
-    if not path.is_dir():
-        return [path]
-    if is_metrics_folder(path):
+    if not path.is_dir() or is_metrics_folder(path):
         return [path]
     parts = finished_parts(path)
     if parts is not None:

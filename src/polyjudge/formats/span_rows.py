@@ -183,10 +183,11 @@ def _mark(span: Row, candidate: str, source: str, notes: SpanAnnotations) -> Mar
         )
     )
     severity, category = _text(span.get("severity")).strip().casefold(), _text(span.get("category"))
+    said = _text(span.get("explanation"))
     text, other = (source, candidate) if in_source else (candidate, source)
     quote = _text(span.get("sourceText") if "sourceStart" in span else span.get("text"))
     if not _is_place(start, end):
-        return Mark(-1, -1, severity, category) if start is None and end is None else "not a span"
+        return Mark(-1, -1, severity, category, said) if start is None and end is None else "not a span"
     first, last = cast(int, start), cast(int, end)
     method = "given"
     if text and quote and text[first:last] != quote:
@@ -198,7 +199,7 @@ def _mark(span: Row, candidate: str, source: str, notes: SpanAnnotations) -> Mar
         return "not in the text"
     notes.methods[method] += 1
     shift = IN_SOURCE if in_source else 0
-    return Mark(first + shift, last + shift, severity, category)
+    return Mark(first + shift, last + shift, severity, category, said)
 
 
 def _is_place(start: object, end: object) -> bool:

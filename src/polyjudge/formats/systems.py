@@ -231,7 +231,7 @@ class _Joined:
         together = np.concatenate([pairs, places])
         order = np.argsort(together, kind="stable")
         clusters = np.empty(len(together), dtype=np.int64)
-        clusters[order] = _in_order(self._cluster_keys()[together[order]])
+        clusters[order] = in_order(self._cluster_keys()[together[order]])
         return Compared(
             systems=self._rows.known.names,
             languages=self._rows.languages.names,
@@ -324,7 +324,7 @@ class _Joined:
         return "no common items: they are matched by language and id, or by source"
 
 
-def _in_order(keys: Hashes) -> Numbers:
+def in_order(keys: Hashes) -> Numbers:
     """Number keys in the order in which they appear."""
     _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
     ranks = np.empty(len(first), dtype=np.int64)

@@ -48,6 +48,10 @@ class ItemJudge(ItemWorker, Protocol):
         ...
 
 
+class CandidateJudge(ItemJudge, Judge, Protocol):
+    """Judges candidates, and the items of a run."""
+
+
 class _Asking(Protocol):
     asker: Asker
 
@@ -55,6 +59,11 @@ class _Asking(Protocol):
 def judge(self: Judge, item: Item, *, repeat: int = 0) -> "CoroutineType[Any, Any, Outcome]":
     """Judge an item of a run."""
     return self.outcome(item.candidate, item.context, repeat=repeat)
+
+
+def asked_fingerprint(judge: object) -> str:
+    """Return the fingerprint of what a judge is asked, as in the provenance of its results."""
+    return getattr(judge, "asked_fingerprint", "") or getattr(judge, "fingerprint", "")
 
 
 class _Adapted:

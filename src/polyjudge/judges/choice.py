@@ -59,8 +59,8 @@ class ChoiceJudge:
     ) -> None:
         self.labels = Labels(labels)
         self._template = read_prompt("choice")
-        self._asked = fingerprint([self._template, self.labels.scores], 16)
-        self.fingerprint = with_token_probabilities(self._asked, token_probabilities)
+        self.asked_fingerprint = fingerprint([self._template, self.labels.scores], 16)
+        self.fingerprint = with_token_probabilities(self.asked_fingerprint, token_probabilities)
         self.asker = Asker(
             model,
             system=system,
@@ -74,7 +74,7 @@ class ChoiceJudge:
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
-        question = Question(prompt, self.labels.schema(), "choice", self._asked, repeat)
+        question = Question(prompt, self.labels.schema(), "choice", self.asked_fingerprint, repeat)
         return await self.asker.outcome(question, partial(self.labels.read, judged=judged_texts(candidate, context)))
 
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:

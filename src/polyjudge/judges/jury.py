@@ -20,7 +20,7 @@ from polyjudge.verdicts.items import with_passed
 
 from . import base
 from .asking import ProviderSource
-from .base import ItemJudge, Judge, ModelAddresses, bound, close_judge
+from .base import ItemJudge, Judge, ModelAddresses, asked_fingerprint, bound, close_judge
 
 Joint = Callable[[JudgeResult, str, Mapping[str, Any] | None], JudgeResult]
 """What a judge may offer as `joint`: the combined result of several judges of its kind, with what they found."""
@@ -41,6 +41,7 @@ class RepeatedJudge:
         self._judge = judge
         self.rubric: object = getattr(judge, "rubric", None)
         self.fingerprint: str = getattr(judge, "fingerprint", "")
+        self.asked_fingerprint = asked_fingerprint(judge)
         self.models: ModelAddresses = getattr(judge, "models", ())
         self.repeats = times
 

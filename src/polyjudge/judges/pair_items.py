@@ -33,6 +33,7 @@ class PairJudge:
     def __init__(self, judge: PairwiseJudge) -> None:
         self._judge = judge
         self.fingerprint = judge.fingerprint
+        self.asked_fingerprint = judge.asked_fingerprint
 
     @property
     def models(self) -> ModelAddresses:

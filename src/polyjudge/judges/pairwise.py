@@ -46,8 +46,8 @@ class PairwiseJudge:
         self.criteria = tuple(criteria)
         self._template = read_prompt("pairwise")
         self._labels = Labels({"A": 1.0, "B": 0.0, "tie": 0.5}, called="answer")
-        self._asked = fingerprint([self._template, self.criteria], 16)
-        self.fingerprint = with_token_probabilities(self._asked, token_probabilities)
+        self.asked_fingerprint = fingerprint([self._template, self.criteria], 16)
+        self.fingerprint = with_token_probabilities(self.asked_fingerprint, token_probabilities)
         self.asker = Asker(
             model,
             system=system,
@@ -113,7 +113,7 @@ class PairwiseJudge:
     async def ask(self, shown_first: str, shown_second: str, context: Context, *, repeat: int = 0) -> Outcome:
         """Ask in one order; the verdict is A for the one shown first, B for the other, or tie."""
         prompt = self.build_prompt(shown_first, shown_second, context)
-        question = Question(prompt, self._labels.schema(), "pairwise", self._asked, repeat)
+        question = Question(prompt, self._labels.schema(), "pairwise", self.asked_fingerprint, repeat)
         judged = (shown_first, *judged_texts(shown_second, context))
         return await self.asker.outcome(question, partial(self._labels.read, judged=judged))
 

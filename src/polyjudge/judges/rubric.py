@@ -221,8 +221,8 @@ class RubricJudge:
         check_rubric(self.rubric)
         if self.rubric.spans is not None:
             raise ConfigError(f"the rubric {self.rubric.name!r} asks for error spans; use SpanJudge")
-        self._asked = rubric_fingerprint(self.rubric)
-        self.fingerprint = with_token_probabilities(self._asked, token_probabilities)
+        self.asked_fingerprint = rubric_fingerprint(self.rubric)
+        self.fingerprint = with_token_probabilities(self.asked_fingerprint, token_probabilities)
         self._schema = answer_schema(self.rubric)
         self._renderer = PromptRenderer(self.rubric)
         names = [criterion.name for criterion in self.rubric.criteria]
@@ -244,7 +244,7 @@ class RubricJudge:
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
-        question = Question(prompt, self._schema, self.rubric.name, self._asked, repeat)
+        question = Question(prompt, self._schema, self.rubric.name, self.asked_fingerprint, repeat)
         read = partial(self._read, judged=judged_texts(candidate, context))
         return with_passed(self.rubric, await self.asker.outcome(question, read))
 

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 from copy import copy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ from .judged_text import ReplyContext
 from .parsing import read_judge_json
 
 _AROUND = 40
+_CACHED_TEXTS = 4
 
 
 def checked_span(span: ErrorSpan, candidate: str, source: str) -> ErrorSpan:
@@ -33,7 +35,7 @@ def checked_span(span: ErrorSpan, candidate: str, source: str) -> ErrorSpan:
     if span.correction and _plain(span.correction) == _plain(span.text):
         return _rejected(span, "the correction is the marked text")
     category, words = span.category.casefold(), _plain(span.text).casefold()
-    ours, theirs = _plain(candidate).casefold(), _plain(source).casefold()
+    ours, theirs = _folded(candidate), _folded(source)
     if "untranslated" in category and span.side == "output" and source:
         if words in theirs:
             return _confirmed(span, "the source has these words")
@@ -47,10 +49,10 @@ def checked_span(span: ErrorSpan, candidate: str, source: str) -> ErrorSpan:
 
 def _checked_number(span: ErrorSpan, candidate: str, source: str) -> ErrorSpan:
     """Confirm an error in a number that the source does not have; reject one where all numbers are the same."""
-    marked, theirs = number_texts(span.text), set(number_texts(source))
+    marked, theirs = number_texts(span.text), _numbers(source)
     if not marked:
         return span
-    if any(lost_numbers(candidate, source)):
+    if _are_numbers_lost(candidate, source):
         is_other = any(number not in theirs for number in marked)
         return _confirmed(span, "the source has another number") if is_other else span
     return _rejected(span, "the source has these numbers, too") if theirs.issuperset(marked) else span
@@ -62,6 +64,24 @@ def _confirmed(span: ErrorSpan, why: str) -> ErrorSpan:
 
 def _rejected(span: ErrorSpan, why: str) -> ErrorSpan:
     return replace(span, state="rejected", verification=f"checks: {why}")
+
+
+# Texts are the same for all spans of a reply, and may be long.
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _folded(text: str) -> str:
+    return _plain(text).casefold()
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(number_texts(text))
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _are_numbers_lost(candidate: str, source: str) -> bool:
+    return any(lost_numbers(candidate, source))
 
 
 def _plain(text: str) -> str:

@@ -32,22 +32,29 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """An item with both the judge's score and people's value."""
 
     language: str
     score: float
     value: float
+    probability: float | None
 
 
 class RunningEstimate:
     """The estimate after each label: people's mean value of all items.
 
     `scores` are the judge's scores of all items by language; `sampled` are the language and score of each item to
-    label.
+    label, and `chances` the probabilities that these had of being in the sample, if they differ.
     """
 
-    def __init__(self, scores: Scores, sampled: Mapping[str, tuple[str, float | None]], bounds: Bounds) -> None:
+    def __init__(
+        self,
+        scores: Scores,
+        sampled: Mapping[str, tuple[str, float | None]],
+        bounds: Bounds,
+        chances: Mapping[str, float] | None = None,
+    ) -> None:
         judged = [score for each in scores.values() for score in each if score is not None]
         to_scale = _to_scale(judged, bounds)
 
@@ -59,6 +66,7 @@ class RunningEstimate:
         of_all = {tag: [rescaled(score) for score in each] for tag, each in scores.items()}
         self._judged = {tag: found for tag, each in of_all.items() if (found := [s for s in each if s is not None])}
         self._sampled = {item: (tag, rescaled(score)) for item, (tag, score) in sampled.items()}
+        self._chances = chances or {}
         self._bounds = bounds
         self.points: dict[int, Figure] = {}
         """By the number of labelled items."""
@@ -73,13 +81,22 @@ class RunningEstimate:
         for count in range(every, len(values) + 1, every):
             self.add(dict(list(values.items())[:count]))
 
-    def add(self, values: Mapping[str, float]) -> None:
-        """Compute the estimate from people's current values of items."""
-        known = [
-            _Known(tag, score, values[item])
+    def known(self, values: Mapping[str, float]) -> list[Known]:
+        """Return the items that have a value of people and a score of the judge, on people's scale."""
+        return [
+            Known(tag, score, values[item], self._chances.get(item))
             for item, (tag, score) in self._sampled.items()
             if item in values and score is not None
         ]
+
+    @property
+    def judged(self) -> Mapping[str, Sequence[float]]:
+        """The judge's scores of all items by language, on people's scale."""
+        return self._judged
+
+    def add(self, values: Mapping[str, float]) -> None:
+        """Compute the estimate from people's current values of items."""
+        known = self.known(values)
         self.points = {count: point for count, point in self.points.items() if count < len(known)}
         if known:
             self.points[len(known)] = self._estimate(known)
@@ -87,19 +104,22 @@ class RunningEstimate:
             kept = [*sorted(self.points)[::2], max(self.points)]
             self.points = {count: self.points[count] for count in kept}
 
-    def _estimate(self, known: Sequence[_Known]) -> Figure:
+    def _estimate(self, known: Sequence[Known]) -> Figure:
         """Return the estimate, with each language weighted by its items: small languages are sampled more often."""
         groups = [self._group(tags, known) for tags in _groups(self._judged, Counter(each.language for each in known))]
         found = stratified_mean({str(n): each for n, each in enumerate(groups)}, bounds=self._bounds)
         if len(groups) > 1 and found is not None:
             return found.figure
         every = self._group(self._judged, known)
-        return corrected_mean(every.judged, every.labelled_judge, every.labelled_people, bounds=self._bounds).figure
+        scores = every.judged, every.labelled_judge, every.labelled_people
+        return corrected_mean(*scores, bounds=self._bounds, probabilities=every.probabilities).figure
 
-    def _group(self, tags: Collection[str], known: Sequence[_Known]) -> GroupSample:
+    def _group(self, tags: Collection[str], known: Sequence[Known]) -> GroupSample:
         inside = [each for each in known if each.language in tags]
         judged = [score for tag in tags for score in self._judged[tag]]
-        return GroupSample(judged, [each.score for each in inside], [each.value for each in inside])
+        found = [each.probability for each in inside if each.probability is not None]
+        chances = found if len(found) == len(inside) else None
+        return GroupSample(judged, [each.score for each in inside], [each.value for each in inside], chances)
 
 
 def values_of(labels: Iterable[Label]) -> dict[str, float]:

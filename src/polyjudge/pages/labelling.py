@@ -2,21 +2,25 @@
 
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from aiohttp import web
+from msgspec import to_builtins
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, PolyjudgeError
 from polyjudge.languages.table import LanguageTable
+from polyjudge.records.calibration import Figure
 from polyjudge.records.spans import ErrorSpan
 from polyjudge.store.labels import Label, LabelLog, Reason, newest_labels
 from polyjudge.text.display import text_part
 
 from .estimates import Agreement, RunningEstimate, agreement_of, values_of
+from .next_hour import NextHour, next_hour, pace
 from .sampling import LabelItem, Sample, order_for
 from .server import Site, answer, page
 from .span_labels import HIGHEST, LOWEST_PENALISED, as_rows, categories, penalised, read_points, read_spans
@@ -63,8 +67,10 @@ class Labelling:
         except PolyjudgeError:
             log.close()
             raise
-        sampled = {item.id: (item.language, item.score) for item in task.sample.items.values()}
-        self._running = RunningEstimate(task.sample.scores, sampled, _BOUNDS[task.scale])
+        items = task.sample.items.values()
+        sampled = {each.id: (each.language, each.score) for each in items}
+        chances = {each.id: each.probability for each in items if each.probability is not None}
+        self._running = RunningEstimate(task.sample.scores, sampled, _BOUNDS[task.scale], chances)
         counted = [label for label in self._labels.values() if label.id in sampled]
         self._running.replay(counted)
         self._changes = 0
@@ -123,8 +129,22 @@ class Labelling:
     def _estimate(self) -> None:
         """Compute the figures from all labels, which takes longer with many labels."""
         inside = [each for each in self._labels.values() if each.id in self.task.sample.items]
-        self._running.add(values_of(inside))
+        values = values_of(inside)
+        self._running.add(values)
         self._agreement, self._changes = agreement_of(inside), 0
+        self.next_hour = self._next_hour(values)
+
+    def _next_hour(self, values: Mapping[str, float]) -> NextHour:
+        """Return what one more hour of labelling would buy."""
+        known, points = self._running.known(values), self._running.points
+        newest = points[max(points)] if points else Figure()
+        left = Counter(each.language for each in self.task.sample.items.values() if each.id not in values)
+        return next_hour(known, self._running.judged, left, newest, pace(self._labels.values()))
+
+    def newest_next_hour(self) -> NextHour:
+        """Return what one more hour would buy, from all labels."""
+        self._estimate()
+        return self.next_hour
 
     def figures(self) -> dict[str, Any]:
         """Return the estimates and the agreement of people; with many labels, the newest ones may not be included."""
@@ -135,6 +155,7 @@ class Labelling:
             "points": [[n, point.value, point.low, point.high] for n, point in sorted(self._running.points.items())],
             "judged": self.task.sample.judged,
             "total": self.task.sample.total,
+            "hour": to_builtins(self.next_hour),
             "agreement": {
                 "items": found.items,
                 "annotators": list(found.annotators),
@@ -187,6 +208,7 @@ class Labelling:
             seconds=_seconds(row.get("seconds")),
             spans=spans,
             weight=round(item.weight, 6),
+            inclusion_probability=item.probability,
         )
 
     def _value(self, given: object, spans: tuple[ErrorSpan, ...] | None) -> float | str:

@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, pstdev
@@ -36,6 +36,9 @@ class Candidate:
     """The judge's score, None without a verdict; it is not shown to people."""
     flagged: bool = False
     """The checks have findings that fail it."""
+    passed: bool | None = None
+    """Whether the judge passes it."""
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Drawn:
     candidate: Candidate
     weight: float
     """The number of items of its language that it represents."""
+    probability: float | None = None
+    """The probability that it had, if that depends on the item."""
 
 
 def draw(candidates: Sequence[Candidate], count: int, seed: int) -> list[Drawn]:
@@ -148,6 +153,11 @@ class LabelItem:
     reference: str
     score: float | None
     weight: float
+    probability: float | None = None
+
+
+Draw = Callable[[Sequence[Candidate]], Sequence[Drawn]]
+"""Draws the items to label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +180,8 @@ class Sample:
         return sum(score is not None for scores in self.scores.values() for score in scores)
 
 
-def read_sample(source: Source, count: int, seed: int) -> Sample:
-    """Draw the items from the results, and read their texts."""
+def read_sample(source: Source, count: int, seed: int, *, drawing: Draw | None = None) -> Sample:
+    """Draw the items from the results, by default as `draw` does, and read their texts."""
     for path in filter(None, (source.results, source.items)):
         if "otherCandidate" in first_row_of(path, source.reading):
             message = "has pairs of texts, and a label is of one text. Label the texts of each system on their own"
@@ -182,7 +192,8 @@ def read_sample(source: Source, count: int, seed: int) -> Sample:
         raise DataError(
             f"{_why_empty(source, ratings)}, so there is nothing to label.", path=source.items or source.results
         )
-    drawn = {each.candidate.id: each for each in draw(candidates, count, seed)}
+    found = draw(candidates, count, seed) if drawing is None else drawing(candidates)
+    drawn = {each.candidate.id: each for each in found}
     items = {
         item.id: LabelItem(
             id=item.id,
@@ -192,6 +203,7 @@ def read_sample(source: Source, count: int, seed: int) -> Sample:
             reference=item.context.get("reference", ""),
             score=drawn[item.id].candidate.score,
             weight=drawn[item.id].weight,
+            probability=drawn[item.id].probability,
         )
         for item in _items(source)
         if item.id in drawn
@@ -305,7 +317,10 @@ def _candidates(source: Source, ratings: Mapping[str, Rating], *, checks: bool =
         if wanted is not None and not matcher.is_among(language, wanted):
             continue
         flagged = checks and number < _MOST_CHECKED and _is_flagged(checker, item, language)
-        yield Candidate(item.id, language, rating.value if rating else None, flagged)
+        if rating is None:
+            yield Candidate(item.id, language, None, flagged)
+        else:
+            yield Candidate(item.id, language, rating.value, flagged, rating.passed, rating.system)
 
 
 def _is_flagged(checker: TextChecker, item: Item, tag: str) -> bool:

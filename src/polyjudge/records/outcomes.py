@@ -24,8 +24,11 @@ class Item(Struct, frozen=True):
     """The group of dependent items that it belongs to, such as its document; for the results too."""
 
 
-FailureKind = Literal["refused", "transient", "not_recorded", "provider_error", "unreadable", "no_quorum", "bad_item"]
-"""Why there is no verdict, or no text."""
+FailureKind = Literal[
+    "refused", "transient", "not_recorded", "provider_error", "unreadable", "no_quorum", "bad_item", "abstained"
+]
+"""Why there is no verdict, or no text. `abstained` is no fault: no judge of a cascade was sure enough, and people are
+to say."""
 
 Preference = Literal["first", "second", "tie"]
 """Which of two candidates a judge prefers."""
@@ -102,6 +105,10 @@ class JudgeResult(Struct, frozen=True, rename="camel", omit_defaults=True, tag_f
     """The probability of all other tokens at that place, before the others were divided by their sum."""
     expected_score: Number | None = None
     """The mean of the scores, weighted by their token probabilities."""
+    answered_by: str = ""
+    """The judge of a cascade whose answer this is."""
+    confidence: Number | None = None
+    """How sure that judge was, from 0 to 1."""
 
 
 class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="failure"):

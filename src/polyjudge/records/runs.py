@@ -137,6 +137,8 @@ class ScoreSummary(Struct, frozen=True, kw_only=True):
     """The rubric's scale."""
     languages: dict[str, LanguageScores] = {}
     """By the language of the items, in the order of its name; empty if no item names one."""
+    abstained: int = 0
+    """Items that a cascade leaves to people; they are not among the unjudged ones."""
 
     _repr_html_ = as_html
 

@@ -92,6 +92,8 @@ def _verdict_counts(measured: Sequence[LanguageTrust]) -> str:
     needed = "more texts"
     if all(trust.verdict_from for trust in short):
         needed = "more labels"
+    elif not any(trust.texts for trust in short) and any(trust.verdicts is not None for trust in short):
+        needed = "labels or perturbed texts"
     elif all(trust.texts < TEXTS_FOR_A_VERDICT for trust in short):
         needed = f"{TEXTS_FOR_A_VERDICT} texts"
     languages = "language" if len(measured) == 1 else "languages"

@@ -38,6 +38,7 @@ def still_missing(card: TrustCard, found: RecordedVerdicts) -> dict[str, str]:
     measured |= {"discrimination"} if card.perturbations else set()
     measured |= {"agreement with people"} if card.agreement else set()
     measured |= {"error spans"} if card.spans else set()
+    measured |= {"replacement of a person"} if card.replacement is not None else set()
     if measured.issuperset(("formatting", "injection", "criteria_order")):
         measured.add("formatting, injection, criteria order")
     return {name: why for name, why in found.not_measured.items() if name not in measured}

@@ -90,9 +90,8 @@ class Report:
         """Priority languages first, then by name."""
         self.figures = tuple(figures for _, figures, _ in entries)
         """The figures of each verdict's outputs."""
-        self.totals = totals(self.verdicts)
-        self.families = family_totals(self.verdicts)
-        """Totals by script family, the largest first."""
+        self.totals, self.families = totals(self.verdicts), family_totals(self.verdicts)
+        """Of all languages, and by script family, the largest first."""
         self._stored = [stored for *_, stored in entries]
 
     def lists(self, verdict: Verdict) -> bool:

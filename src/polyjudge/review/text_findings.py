@@ -37,7 +37,7 @@ Of 134 messages of Django, Wagtail, GTK, GLib and coreutils that looked like ano
 _DENSE = re.compile("[\u2e80-\u9fff\uac00-\ud7af]")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _FORM_OF_WARNING = {"extra_lines", "repetition"}
-"""Lines are broken anew in another language, and labels repeat terms."""
+"""Lines break at other places in another language, and labels repeat terms."""
 _DOUBTFUL = {"cut_off", "number_lost", "wrong_script", "model_note", "template_leak"}
 OF_LENGTH = {"wrong_length", "missing_sentences"}
 _EXAMPLE = re.compile(r"\be\.g|\bexample", re.IGNORECASE)

@@ -141,7 +141,7 @@ class Run:
         async with AsyncExitStack() as opened:
             execution, temporary = await self._open(opened, on_event)
             tally = Tally(self._rubric)
-            async with aclosing(self._outcomes(execution)) as outcomes:
+            async with aclosing(execution.outcomes()) as outcomes:
                 async for item, outcome in outcomes:
                     tally.add(outcome, item.language)
             return self._summary(execution, tally, temporary)
@@ -177,7 +177,7 @@ class Run:
     async def _stream(self, on_event: OnEvent) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         async with AsyncExitStack() as opened:
             execution, _ = await self._open(opened, on_event)
-            async with aclosing(self._outcomes(execution)) as outcomes:
+            async with aclosing(execution.outcomes()) as outcomes:
                 async for pair in outcomes:
                     yield pair
             if execution.status == "items_changed":
@@ -195,7 +195,10 @@ class Run:
             self._loop.call_soon_threadsafe(partial(self._stop.request, grace_s=grace_s))
 
     async def _open(self, opened: AsyncExitStack, emit: OnEvent) -> tuple[Execution, TemporaryFolder | None]:
-        """Open the cache, the store and the judge; all are closed again if one of them cannot be opened."""
+        """Open the cache, the store and the judge; all are closed again if one of them cannot be opened.
+
+        `stop` and the deadline can end the execution from then on.
+        """
         plan = self.plan()
         if plan.note:
             emit(Warned(plan.note))
@@ -217,6 +220,8 @@ class Run:
         execution = Execution(
             self._items, plan, stack, judge, store, self._stop, emit, concurrency, known, self._exports
         )
+        opened.callback(lambda: self._leave_replies(is_finished=execution.status == "finished"))
+        opened.enter_context(self._stoppable())
         return execution, temporary
 
     def _known(self) -> Mapping[str, RunOutcome]:
@@ -225,14 +230,6 @@ class Run:
             return {}
         rows = self._output_file.rows() if self._output_file else read_outcomes(self.output)
         return results_to_keep(self.output, rows, self._items, self.judge)
-
-    async def _outcomes(self, execution: Execution) -> AsyncGenerator[tuple[Item, RunOutcome]]:
-        """Yield the outcomes of an execution, which `stop` and the deadline can end."""
-        with self._stoppable():
-            async with aclosing(execution.outcomes()) as outcomes:
-                async for pair in outcomes:
-                    yield pair
-        self._leave_replies(is_finished=execution.status == "finished")
 
     def _leave_replies(self, *, is_finished: bool = False) -> None:
         """Remove the private replies if they are no longer needed, or if there are none."""
@@ -331,7 +328,8 @@ class Run:
     def _summary(self, execution: Execution, tally: Tally, temporary: TemporaryFolder | None) -> RunSummary:
         plan, store, status = execution.plan, execution.store, execution.status
         scores = tally.summary(plan.items)
-        if status == "finished" and (not scores.judged or scores.unjudged > self.limits.max_unjudged * plan.items):
+        has_none = not scores.judged and not scores.abstained
+        if status == "finished" and (has_none or scores.unjudged > self.limits.max_unjudged * plan.items):
             status = "unjudged"
         path = None
         is_exported = self._output_file is not None and execution.status == "finished"

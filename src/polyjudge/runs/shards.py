@@ -26,7 +26,7 @@ class ShardedSurvey:
 
 
 def survey_shards(source: ItemSource, rows_in_shard: int) -> ShardedSurvey:
-    """Read all items once, as `ItemSource.survey` does, and note where shards of so many rows begin."""
+    """Read all rows once, also those beyond a limit of items, and note where shards of so many rows begin."""
     surveying, shards, broken = _Surveying(source), list[Shard](), list[str]()
     files = files_of(source.path)
     readable: list[Path] = []

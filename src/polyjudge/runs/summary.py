@@ -67,8 +67,13 @@ class Tally:
 
     @property
     def unjudged(self) -> int:
-        """Items without either."""
-        return self._kinds.total()
+        """Items without either, other than abstentions."""
+        return self._kinds.total() - self.abstained
+
+    @property
+    def abstained(self) -> int:
+        """Items that a cascade leaves to people."""
+        return self._kinds["abstained"]
 
     def add(self, outcome: RunOutcome, language: str = "") -> None:
         """Count one outcome."""
@@ -83,7 +88,7 @@ class Tally:
             self._texts += 1
             return
         answers = [member for member in outcome.members if isinstance(member, JudgeResult)]
-        if len(answers) > 1:
+        if len(answers) > 1 and not outcome.answered_by:  # the judges of a cascade are not asked for a spread
             scores = [answer.score for answer in answers]
             self._spreads.add(max(scores) - min(scores))
             self._flipped += len({self._passes(answer) for answer in answers}) > 1
@@ -100,8 +105,9 @@ class Tally:
             items=items,
             judged=self.judged,
             unjudged=self.unjudged,
-            unjudged_by_kind=dict(self._kinds.most_common()),
-            not_reached=items - self.judged - self.unjudged,
+            unjudged_by_kind={kind: count for kind, count in self._kinds.most_common() if kind != "abstained"},
+            not_reached=items - self.judged - self.unjudged - self.abstained,
+            abstained=self.abstained,
             mean=found.mean,
             interval=found.interval,
             standard_deviation=self._all.scores.standard_deviation,

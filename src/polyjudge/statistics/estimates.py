@@ -81,12 +81,18 @@ def read_scores(
     values = np.unique(np.concatenate([total, judge, people]))
     if bounds is None and is_rate(values):
         bounds = (0.0, 1.0)
-    low, high = bounds or (float(values[0]), float(values[-1]))
-    gap = float(np.diff(np.unique(np.append(values, [low, high]))).min(initial=high - low))
-    step, drawn = max(gap, (high - low) / 10), probabilities_of(probabilities, len(people), len(total))
+    step, drawn = step_of(values, bounds), probabilities_of(probabilities, len(people), len(total))
     weights = 1 / drawn
     kept = 1 - drawn if only_these else np.ones(len(people))
     return Scores(total, judge, people, bounds, step, weights / (weights.mean() if len(weights) else 1.0), kept)
+
+
+def step_of(values: Floats, bounds: Bounds | None) -> float:
+    """Return the smallest difference that one more label may show, on a scale with these distinct values."""
+    low, high = float(values[0]), float(values[-1])
+    ends = bounds or (low, high)
+    gap = float(np.diff(np.unique(np.append(values, ends))).min(initial=ends[1] - ends[0]))
+    return max(gap, (high - low) / 10)
 
 
 def probabilities_of(given: Sequence[float] | Floats | None, labels: int, items: int) -> Floats:

@@ -20,10 +20,10 @@ BORROWED_LABELS = 10
 class GroupSample:
     """The scores of one group: the judge's of all items, and those of both sides for labelled items."""
 
-    judged: Sequence[float]
-    labelled_judge: Sequence[float] = ()
-    labelled_people: Sequence[float] = ()
-    probabilities: Sequence[float] | None = None
+    judged: Sequence[float] | Floats
+    labelled_judge: Sequence[float] | Floats = ()
+    labelled_people: Sequence[float] | Floats = ()
+    probabilities: Sequence[float] | Floats | None = None
     """The probability that each labelled item had of being labelled; None if it was the same for all of them."""
 
     def scores(self, bounds: Bounds | None, *, only_these: bool = False) -> Scores:

@@ -66,13 +66,16 @@ def inclusion_probabilities(sizes_: Floats, count: int) -> Floats:
     return np.minimum(chances, 1.0)
 
 
-def systematic_sample(chances: Floats, random: np.random.Generator) -> NDArray[np.intp]:
+def systematic_sample(chances: Floats, random: np.random.Generator, groups: Sequence[str] = ()) -> NDArray[np.intp]:
     """Return the places of a sample with exactly these probabilities, whose sum is its size.
 
     The items are laid end to end in a random order, each as long as its probability, and marks at a distance of 1 from
-    a random start choose them. The random order makes the usual variance of a weighted mean fit.
+    a random start choose them. The random order makes the usual variance of a weighted mean fit. Items of one of the
+    `groups` lie together, so that each group has its share in every sample.
     """
     order = random.permutation(len(chances))
+    if groups:
+        order = order[np.argsort(np.unique(groups, return_inverse=True)[1][order], kind="stable")]
     count = round(float(chances.sum()))
     ends = np.cumsum(chances[order])
     marks = (random.random() + np.arange(count)) * float(ends[-1]) / max(count, 1)

@@ -17,6 +17,9 @@ CELLS = 2000
 """Up to this number of different cells the pairs of a resample are counted exactly, above it by linearisation."""
 
 
+_ROUNDING = 1e-12
+
+
 class PairCounts:
     """Counts of the pairs within a group, for weights of the items.
 
@@ -190,7 +193,7 @@ def _middle_ranks(counts: Weights) -> tuple[Weights, Floats]:
     ranks -= counts / 2
     ranks -= total[:, None] / 2
     spread = (total**3 - np.einsum("ij,ij,ij->i", counts, counts, counts)) / 12
-    return ranks, spread
+    return ranks, _without_noise(spread, total**3)
 
 
 def pair_rates(counts: PairCounts, weights: Weights) -> dict[str, Floats]:
@@ -202,8 +205,8 @@ def pair_rates(counts: PairCounts, weights: Weights) -> dict[str, Floats]:
     """
     pairs = counts(weights)
     total = pair_total(pairs)
-    decided = total - pairs[:, SECOND_TIED]
-    untied = np.maximum(total - pairs[:, FIRST_TIED], 0) * np.maximum(decided, 0)
+    decided = _without_noise(total - pairs[:, SECOND_TIED], total)
+    untied = _without_noise(total - pairs[:, FIRST_TIED], total) * decided
     return {
         "kendall_tau_b": ratio(pairs[:, CONCORDANT] - pairs[:, DISCORDANT], np.sqrt(untied)),
         "pairwise_accuracy": ratio(pairs[:, CONCORDANT] + pairs[:, BOTH_TIED], total),
@@ -242,6 +245,11 @@ def ordering_figure(
     if found.value in (0.0, 1.0) and (interval := wilson_interval(found.value * count, count)):
         return Figure(found.value, interval.low, interval.high)
     return found
+
+
+def _without_noise(values: Floats, scale: Floats) -> Floats:
+    """Return values that are not negative; 0 if they are within the rounding error of fractional weights."""
+    return np.where(values > _ROUNDING * scale, values, 0.0)
 
 
 def tie_calibrated_accuracy(

@@ -8,7 +8,7 @@ import numpy as np
 from .intervals import t_quantile
 from .resampling import Floats
 
-LABELS_PER_SKEWNESS = 3
+LABELS_PER_SKEWNESS = 2.5
 """With fewer labels than this times the squared skewness, an interval does not hold (after Cochran's rule, which asks
 for 25 of the interval of Student's t alone)."""
 FEWEST_LABELS = 10
@@ -22,13 +22,14 @@ def student(degrees: int) -> float:
     return t_quantile(min(degrees, 1000))
 
 
-def skewness_of_mean(parts: Floats, share: float = 0.0) -> float:
+def skewness_of_mean(parts: Floats, share: float = 0.0, count: int | None = None) -> float:
     """Return the skewness of a sum of independent parts, which add up to about 0: that of a sample's mean.
 
     For `n` equally weighted scores it is their skewness divided by the root of `n`, with the usual correction for small
-    samples. `share` is the share of all items that are in the sample: if it is large, the mean is less skewed.
+    samples; `count` is the number of scores, if other parts are added to theirs. `share` is the share of all items that
+    are in the sample: if it is large, the mean is less skewed.
     """
-    count, squares = len(parts), float(parts @ parts)
+    count, squares = len(parts) if count is None else count, float(parts @ parts)
     if count < 3 or squares <= 0:
         return 0.0
     own = float((parts**3).sum()) / squares**1.5 * math.sqrt(count * (count - 1)) / (count - 2)

@@ -20,6 +20,7 @@ class Mark(NamedTuple):
     """The first code point after it."""
     severity: str = ""
     category: str = ""
+    explanation: str = ""
 
 
 class SpanAnnotation(Struct, frozen=True, kw_only=True):

@@ -54,6 +54,8 @@ class Label(Struct, frozen=True, kw_only=True, rename="camel"):
     """The errors that the person marked; None if the person was not asked to mark any."""
     weight: Number | None = None
     """The number of items of its language that the item represents."""
+    inclusion_probability: Number | None = None
+    """The probability that the item had of being in the sample, if it depends on the item."""
 
     @property
     def value(self) -> float | None:
@@ -161,6 +163,7 @@ def label_row(label: Label) -> dict[str, Any]:
         _TIME_KEY: label.labelled_at,
         "seconds": label.seconds,
         "weight": label.weight,
+        **({} if label.inclusion_probability is None else {"inclusionProbability": label.inclusion_probability}),
         **({} if label.spans is None else {"spans": [to_json(span) for span in label.spans]}),
     }
 

@@ -163,10 +163,8 @@ class RunFile:
         transient ones. `with_texts` writes what was judged into each row.
         """
         _refuse_replacing(path, None if is_exported else items, is_exported=is_exported, force=force)
-        self._force = force
-        self._is_exported = is_exported
-        self._retries_failures = retries_failures
-        self._with_texts = with_texts
+        self._force, self._is_exported = force, is_exported
+        self._retries_failures, self._with_texts = retries_failures, with_texts
         self._retried = asked_again(retries_failures=retries_failures)
         self._has_failures = False
         self.path = path = path.resolve()  # the target of a link is written, and the link stays
@@ -178,7 +176,8 @@ class RunFile:
         self._rows.lock()
         self._rows.drop_incomplete_row()
         try:
-            self._cut_retried()
+            if not self._rows.is_empty:
+                self._cut_retried()
             self.started_at = self._write_start_marker()
         except OSError as error:
             self._rows.close()
@@ -186,7 +185,7 @@ class RunFile:
 
     def stored(self) -> Iterator[tuple[str, RunOutcome]]:
         """Yield the rows of an unfinished run with the ids of their items, in the order of the items."""
-        return self._rows.outcomes()
+        return iter(()) if self._rows.is_empty else self._rows.outcomes()
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
         """Write the row of the next item; it survives a kill of the process when this returns."""

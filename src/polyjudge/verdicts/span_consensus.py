@@ -187,7 +187,7 @@ def _usual(categories: Iterable[str]) -> str:
 def as_marks(spans: Iterable[ErrorSpan]) -> tuple[Mark, ...]:
     """Return spans as marks, for comparison."""
     return tuple(
-        Mark(span.start + shift, span.end + shift, span.severity, span.category)
+        Mark(span.start + shift, span.end + shift, span.severity, span.category, span.explanation)
         for span in spans
         if span.start is not None and span.end is not None
         for shift in (IN_SOURCE if span.side == "source" else 0,)

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from math import log, log1p
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from polyjudge.checks.checker import TextChecker
+from polyjudge.files.text_files import read_toml
 from polyjudge.languages.table import language_table
 from polyjudge.statistics.resampling import Floats
 from polyjudge.statistics.span_matching import IN_SOURCE, Mark, SpanAnnotation
@@ -29,6 +31,7 @@ _OF_TEXT = (
     "a check fails",
     "a check warns",
 )
+_KINDS = "span_kinds.toml"
 
 
 class AnnotatedText(Struct, frozen=True, kw_only=True):
@@ -85,7 +88,8 @@ def _gravity(mark: Mark) -> tuple[bool, int]:
 
 def feature_names(annotators: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the numbers that describe a piece."""
-    return ("one", *(f"{name} marks it" for name in annotators), *(f"{name}: major" for name in annotators), *_OF_TEXT)
+    by_judge = (f"{name}{does}" for does in (" marks it", ": major") for name in annotators)
+    return ("one", *by_judge, *_OF_TEXT, *(f"kind: {kind}" for kind in _kind_words()))
 
 
 def features(text: AnnotatedText, marked: Sequence[Piece], annotators: Sequence[str]) -> Floats:
@@ -108,6 +112,7 @@ def _row(piece: Piece, about: _About, annotators: Sequence[str]) -> list[float]:
     spans = [mark.end - mark.start for mark in mine if mark is not None] or [1]
     typical, size = log(max(1.0, sum(spans) / len(spans))), about.lengths[piece.start >= IN_SOURCE]
     largest = max(spans) / max(size, *spans)
+    kinds = {kind for mark in mine if mark is not None for kind in kinds_of(mark.category, mark.explanation)}
     return [
         1.0,
         *(float(mark is not None) for mark in mine),
@@ -119,7 +124,20 @@ def _row(piece: Piece, about: _About, annotators: Sequence[str]) -> list[float]:
         largest,
         float(largest > _NEARLY_ALL),
         *about.checks,
+        *(float(kind in kinds) for kind in _kind_words()),
     ]
+
+
+@lru_cache(maxsize=_CHECKED_TEXTS)
+def kinds_of(category: str, explanation: str) -> frozenset[str]:
+    """Return the kinds of errors that the words of a category and an explanation name."""
+    words = f"{category} {explanation}".casefold()
+    return frozenset(kind for kind, parts in _kind_words().items() if any(part in words for part in parts))
+
+
+@lru_cache(maxsize=1)
+def _kind_words() -> Mapping[str, Sequence[str]]:
+    return convert(read_toml(files("polyjudge.verdicts") / _KINDS), dict[str, list[str]])
 
 
 def _about_text(text: AnnotatedText, annotators: Sequence[str]) -> _About:

@@ -301,8 +301,7 @@ class _Findings:
         if not wrong or is_enough(self.outputs - wrong, self.outputs):
             return ""
         (tag, _), *_ = self.looks_like.most_common(1)
-        found = table.find(tag)
-        return found.name if found else tag
+        return known.name if (known := table.find(tag)) else tag
 
     @property
     def are_few(self) -> bool:
@@ -387,14 +386,10 @@ def group_status(counts: Mapping[Status, int], undecided: int = 0, *, unreliable
     """
     passing, failing = counts["PASS"] + counts["CHECKED"], counts["FAIL"] + counts["CONFLICT"]
     total = passing + failing + undecided
-    if not total:
-        return "UNJUDGED" if counts["UNJUDGED"] else "SKIPPED"
-    if undecided == total:
-        return None
+    if total == undecided:
+        return None if total else "UNJUDGED" if counts["UNJUDGED"] else "SKIPPED"
     if unreliable:
         return "UNRELIABLE"
-    if not is_enough(passing + undecided, total):
-        return "FAIL"
     if not is_enough(passing, total):
-        return "UNJUDGED"
+        return "UNJUDGED" if is_enough(passing + undecided, total) else "FAIL"
     return "CHECKED" if counts["CHECKED"] else "PASS"

@@ -77,19 +77,19 @@ function corrected(span) {
 function changing(span, index) {
   const box = made("div", undefined, "change");
   const named = `error ${index + 1}`;
+  const ends = made("div", undefined, "ends");
   if (hasPlace(span)) {
-    const ends = made("div", undefined, "ends");
     for (const end of ["start", "end"]) {
       ends.append(made("span", end === "start" ? "Start" : "End", "soft"));
       for (const [words, step] of [["earlier", -1], ["later", 1]]) {
         ends.append(button(words, `${end} of ${named} ${words}`, () => move(index, end, step), `${index}:${end}${step}`));
       }
     }
-    box.append(ends);
   }
   const take = button("Take the selection", `Take the selection for ${named}`, () => takeSelection(index), `${index}:take`);
   take.addEventListener("pointerdown", (event) => event.preventDefault());
-  box.append(take);
+  ends.append(take);
+  box.append(ends);
   box.append(wordsField(span, index, "explanation", "What is wrong (optional)"));
   const correction = wordsField(span, index, "correction", "What should be there (optional)");
   const field = correction.querySelector("textarea");

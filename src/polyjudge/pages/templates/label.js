@@ -295,6 +295,8 @@ function drawFigures(found) {
   at("chart").replaceChildren(...(shown.length > 1 ? [chart(shown, bounds)] : []));
   at("estimate").textContent = estimateWords(points, judged, total);
   at("agreement").textContent = agreementWords(agreement);
+  at("hour").textContent = hourWords(found.hour);
+  at("hour-languages").replaceChildren(...hourLanguages(found.hour).map((words) => made("li", words)));
 }
 
 const number = (value) => (scale() !== "pass-fail" ? value.toFixed(2) : `${(100 * value).toFixed(0)}%`);
@@ -307,6 +309,24 @@ function estimateWords(points, judged, total) {
   const labels = count === 1 ? "1 labelled item" : `${count} labelled items`;
   if (low === null) return `After ${labels}: ${what} ${number(mean)}${of}. The interval appears after one more.`;
   return `After ${labels}: ${what} ${number(mean)}${of}; 95% interval ${number(low)} to ${number(high)} (width ${number(high - low)}).`;
+}
+
+const MOST_LANGUAGES = 5;
+const widthOf = (value) => (value === null ? "no interval" : scale() !== "pass-fail" ? value.toFixed(2) : `${(100 * value).toFixed(0)} points`);
+
+function hourWords(hour) {
+  if (!hour.left) return "All items of the sample have a label.";
+  const source = hour.is_measured ? "your pace" : "a usual pace";
+  const gives = `At ${source} of ${hour.seconds.toFixed(0)} s a label, an hour gives ${hour.labels} of the ${hour.left} labels that are left`;
+  return `${gives}. Expected width of the 95% interval: ${widthOf(hour.overall.now)} now, ${widthOf(hour.overall.after)} then.`;
+}
+
+function hourLanguages(hour) {
+  if (!hour.left || hour.languages.length < 2) return [];
+  return hour.languages
+    .filter((each) => each.after !== null && each.more > 0)
+    .slice(0, MOST_LANGUAGES)
+    .map((each) => `${state.languages[each.language] ? state.languages[each.language].name : each.language}: ${widthOf(each.now)} now, ${widthOf(each.after)} then`);
 }
 
 function agreementWords(found) {

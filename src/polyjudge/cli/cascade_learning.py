@@ -1,0 +1,82 @@
+"""Learn the plan of a cascade, by the options of the commands that do."""
+
+import argparse
+from collections.abc import Sequence
+
+from polyjudge.calibration.cascade import CascadeItem, Learnt, Unguaranteed, learn
+from polyjudge.clock import utc_now
+from polyjudge.errors import ConfigError
+from polyjudge.formats.ratings import Ratings
+from polyjudge.records.calibration import JudgeIdentity
+from polyjudge.records.cascades import AgreementRule, CascadePlan
+from polyjudge.reports.cascades import unguaranteed_sentence
+from polyjudge.version import __version__
+
+from .rating_sides import MOST_PASS, are_preferences, are_words
+
+
+def agreement_rule(judged: Sequence[Ratings], labels: Ratings, options: argparse.Namespace) -> AgreementRule:
+    """Return when an answer agrees with a label, by the options and the kind of the labels."""
+    tolerance: float | None = options.tolerance
+    pass_from: float | None = getattr(options, "pass_from", None)
+    label_from: float | None = getattr(options, "label_pass_from", None)
+    if tolerance is not None:
+        if pass_from is not None or label_from is not None:
+            raise ConfigError("Give --tolerance, or the lowest values that pass, not both.")
+        return AgreementRule(same="tolerance", tolerance=tolerance)
+    if are_preferences(labels) or (are_words(labels) and all(map(are_words, judged)) and pass_from is None):
+        return AgreementRule()
+    label_from = MOST_PASS if label_from is None and are_words(labels) else label_from
+    knows = all(any(rating.passed is not None for rating in each.ratings) for each in judged)
+    if label_from is not None and (pass_from is not None or knows):
+        return AgreementRule(same="pass", pass_from=pass_from, label_pass_from=label_from)
+    if label_from is None and pass_from is None:
+        raise ConfigError("The labels are scores. Give --tolerance, or --pass-from and --label-pass-from.")
+    if label_from is None:
+        raise ConfigError("Both lowest passing values are needed. Give --label-pass-from too.")
+    raise ConfigError("The labels say what passes. Give --pass-from, the judge's lowest score that passes.")
+
+
+def learn_plan(
+    items: Sequence[CascadeItem],
+    judges: Sequence[JudgeIdentity],
+    rule: AgreementRule,
+    options: argparse.Namespace,
+    target: float,
+    *,
+    repeats: int = 1,
+    token_probabilities: bool = False,
+) -> CascadePlan:
+    """Learn the thresholds of a cascade; a plan without any has the reasons."""
+    if not any(item.agrees for item in items):
+        raise ConfigError("No item of the results has a label.")
+    refuse_without_confidence(items, judges)
+    found: Learnt = learn(items, target, options.delta, by_language=options.by_language)
+    return CascadePlan(
+        judges=tuple(judges),
+        repeats=repeats,
+        token_probabilities=token_probabilities,
+        target=target,
+        delta=options.delta,
+        rule=rule,
+        groups=found.groups,
+        languages=found.languages,
+        unguaranteed={tag: _why(target, each) for tag, each in found.unguaranteed.items()},
+        placed_by=found.placed_by,
+        curve=found.curve,
+        created_at=utc_now(),
+        polyjudge_version=__version__,
+    )
+
+
+def _why(target: float, found: Unguaranteed) -> str:
+    return unguaranteed_sentence(target, found.labels, reachable=found.reachable, needed=found.needed, best=found.best)
+
+
+def refuse_without_confidence(items: Sequence[CascadeItem], judges: Sequence[JudgeIdentity]) -> None:
+    """Refuse a judge, other than the last one, whose results do not show how sure it is."""
+    for place, judge in enumerate(judges[:-1]):
+        if not any(item.confidences[place] for item in items):
+            name = f"{judge.provider}/{judge.model}".strip("/")
+            message = f"nothing shows how sure {name} is, so it cannot be known when to ask the next judge"
+            raise ConfigError(f"{message}. Give --token-probabilities, or --repeats.")

@@ -1,0 +1,163 @@
+"""Draw the items whose labels say most, and keep the plan of the sample."""
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from polyjudge.calibration.correction import usual_scale
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import parse_data, readable_json
+from polyjudge.files.ownership import own_fields
+from polyjudge.formats.doubts import Doubt
+from polyjudge.records.codec import from_json, to_json
+from polyjudge.records.samples import PlannedItem, SamplePlan
+from polyjudge.statistics.informative import (
+    closeness_to,
+    distance_to_ends,
+    inclusion_probabilities,
+    sizes,
+    systematic_sample,
+)
+from polyjudge.statistics.resampling import Floats
+
+from .sampling import Candidate, Drawn, allotted
+
+SCHEMA_VERSION = 1
+USUAL_SIZE = 100
+
+
+def plan_path(labels: Path) -> Path:
+    """Return the path of the plan of a sample, beside its labels."""
+    return labels.with_name(f"{labels.stem}.sample.json")
+
+
+def draw_informative(
+    candidates: Sequence[Candidate], doubts: Mapping[str, Doubt], count: int, seed: int, *, passes: bool
+) -> list[Drawn]:
+    """Return a sample with every language, if `count` allows, in which items that say more have higher probabilities.
+
+    `passes`: the labels are pass and fail, and scores near the judge's threshold say most.
+    """
+    by_language: defaultdict[str, list[Candidate]] = defaultdict(list)
+    for each in sorted(candidates, key=lambda each: each.id):
+        by_language[each.language].append(each)
+    drawn: list[Drawn] = []
+    for language, share in allotted(by_language, min(count, len(candidates)), seed).items():
+        group = by_language[language]
+        wanted = sizes(signals_of(group, doubts, candidates, passes=passes), len(group))
+        chances = inclusion_probabilities(wanted, share)
+        numbers = np.random.default_rng(random.Random(f"{seed} {language}").getrandbits(64))
+        places = systematic_sample(chances, numbers, [each.system for each in group])
+        for place in map(int, places):
+            # Rounded up, so that it is never 0; the digits left out do not matter.
+            chance = min(1.0, math.ceil(float(chances[place]) * 1e6) / 1e6)
+            drawn.append(Drawn(group[place], 1 / chance, chance))
+    return drawn
+
+
+def signals_of(
+    group: Sequence[Candidate], doubts: Mapping[str, Doubt], every: Sequence[Candidate], *, passes: bool
+) -> dict[str, Floats]:
+    """Return the signals of the doubt about each item, by name; those that no item has are left out."""
+    known = [each.score for each in every if each.score is not None]
+    scores = np.array([math.nan if each.score is None else each.score for each in group])
+    judged = ~np.isnan(scores)
+    signals: dict[str, Floats] = {}
+    threshold = _threshold(every) if passes else None
+    if known and judged.any():
+        of_score = np.full(len(group), math.nan)
+        bounds = usual_scale(known) or (min(known), max(known))
+        near = distance_to_ends(scores[judged], bounds)
+        of_score[judged] = near if threshold is None else closeness_to(threshold, scores[judged])
+        signals["ends" if threshold is None else "threshold"] = of_score
+    found = [doubts.get(each.id, Doubt()) for each in group]
+    for name, values in (
+        ("spread", [each.spread for each in found]),
+        ("probability", [each.chance_of_another for each in found]),
+    ):
+        if any(value is not None for value in values):
+            signals[name] = np.array([math.nan if value is None else value for value in values])
+    return signals
+
+
+def _threshold(candidates: Sequence[Candidate]) -> float | None:
+    """Return the score from which on the judge passes items, if one score separates them."""
+    passed = [each.score for each in candidates if each.score is not None and each.passed]
+    failed = [each.score for each in candidates if each.score is not None and each.passed is False]
+    if not passed or not failed or min(passed) < max(failed):
+        return None
+    return (min(passed) + max(failed)) / 2
+
+
+def planned(candidates: Sequence[Candidate], plan: SamplePlan, path: Path) -> list[Drawn]:
+    """Return the sample of a plan; raise DataError if one of its items is no longer there."""
+    by_id = {each.id: each for each in candidates}
+    missing = next((each.id for each in plan.items if each.id not in by_id), None)
+    if missing is not None:
+        message = f"has the item {missing!r}, which is not in the results now. Give other labels, for a new sample"
+        raise DataError(message, path=path, option="labels")
+    chances = [(by_id[each.id], float(each.inclusion_probability)) for each in plan.items]
+    return [Drawn(candidate, 1 / chance, chance) for candidate, chance in chances]
+
+
+def planning(
+    path: Path, size: int | None, seed: int | None, drawing: Callable[[Sequence[Candidate], int], Sequence[Drawn]]
+) -> Callable[[Sequence[Candidate]], Sequence[Drawn]]:
+    """Return a function that draws the sample of the plan in a file, or a new one, whose plan is then stored."""
+    if not path.exists():
+        return partial(_new, path=path, size=size or USUAL_SIZE, seed=seed or 0, drawing=drawing)
+    plan = read_plan(path)
+    for name, given, known in (("size", size, plan.size), ("seed", seed, plan.seed)):
+        if given not in (None, known):
+            message = f"the labels have a sample of {name} {known}, drawn before. Give {known}, or other labels"
+            raise ConfigError(message, option=name, value=str(known))
+    return lambda candidates: planned(candidates, plan, path)
+
+
+def _new(
+    candidates: Sequence[Candidate],
+    *,
+    path: Path,
+    size: int,
+    seed: int,
+    drawing: Callable[[Sequence[Candidate], int], Sequence[Drawn]],
+) -> Sequence[Drawn]:
+    drawn = drawing(candidates, size)
+    items = tuple(
+        PlannedItem(id=each.candidate.id, language=each.candidate.language, inclusion_probability=each.probability or 1)
+        for each in drawn
+    )
+    plan = SamplePlan(seed=seed, size=size, candidates=len(candidates), items=items)
+    with write_atomically(path) as file:
+        file.write(readable_json({**own_fields(), "kind": "polyjudge sample", **to_json(plan)}, indent=1) + "\n")
+    return drawn
+
+
+def read_plan(path: Path) -> SamplePlan:
+    """Read the plan of a sample."""
+    try:
+        found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
+        row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+        if row.pop("schemaVersion", None) != SCHEMA_VERSION or row.pop("kind", "") != "polyjudge sample":
+            raise DataError("is not the plan of a sample; give other labels", path=path, option="labels")
+        row.pop("polyjudgeVersion", None)
+        plan = from_json(SamplePlan, row)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    except DataError as error:
+        if error.path:
+            raise
+        raise DataError(f"cannot be used: {error}", path=path, option="labels") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is not JSON: {str(error)[:200]}", path=path, option="labels") from None
+    wrong = next((each.id for each in plan.items if not 0 < each.inclusion_probability <= 1), None)
+    if wrong is not None:
+        raise DataError(f"has a probability of {wrong!r} that is not above 0 and at most 1", path=path, option="labels")
+    return plan
