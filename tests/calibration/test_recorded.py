@@ -168,6 +168,16 @@ def test_the_verdict_is_that_of_the_order_of_items_with_enough_labels(values, co
     assert card.languages["de"].verdict == verdict
 
 
+def test_labels_on_which_people_themselves_differ_do_not_make_a_judge_unreliable():
+    judged = [replace(each, language="de") for each in scores([-each for each in PEOPLE])]
+    noise = [PEOPLE[(item * 7 + 3) % 40] for item in range(40)]
+    one = with_recorded(CARD, measured(judged, labels()), {}).languages["de"]
+    several = with_recorded(CARD, measured(judged, [*labels(annotator="a"), *labels(noise, "b")]), {}).languages["de"]
+    assert (one.verdict, one.people_ordering) == ("unreliable", None)
+    assert several.people_ordering < 0.6
+    assert several.verdict == "not enough data"
+
+
 def test_without_labels_there_is_no_verdict():
     card = with_recorded(CARD, measured([replace(each, language="de") for each in scores()]), {})
     known = card.languages["de"]

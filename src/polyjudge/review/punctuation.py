@@ -30,8 +30,10 @@ _ABBREVIATION = re.compile(
 _SENTENCE_WORDS = 3
 """A label of fewer words ends with a full stop only if its last word is an abbreviation."""
 _SPANISH = {"?": "¿", "!": "¡"}
-_WORD_BEFORE = re.compile(r"[^\W\d_]{2,}[\s\"'“”’«»()]{0,40}([?!])(?=\s|$|[\"')\]»])")
-"""A placeholder that was taken out left spaces, perhaps in quotation marks."""
+_SPANISH_END = re.compile(r"[?!](?=\s|$|[\"')\]»])")
+_AROUND_WORDS = " \t\n\u00a0\"'“”’«»()"
+"""What may be between a word and its mark: a placeholder that was taken out left spaces, perhaps in quotation marks."""
+_BEFORE = 60
 
 
 def punctuation_findings(text: str, source: str, language: Language, *, ends_alike: bool = True) -> Iterator[Finding]:
@@ -132,11 +134,12 @@ def _patterns(base: str) -> tuple[tuple[Any, Mapping[str, str], Severity], ...]:
 
 
 def _spanish(text: str, source: str) -> Iterator[Finding]:
-    for match in _WORD_BEFORE.finditer(text):
-        mark = match[1]
-        if _SPANISH[mark] not in text and mark in source:
+    lacking = [mark for mark, start in _SPANISH.items() if mark in source and mark in text and start not in text]
+    for match in _SPANISH_END.finditer(text) if lacking else ():
+        mark, word = match[0], text[max(0, match.start() - _BEFORE) : match.start()].rstrip(_AROUND_WORDS)[-2:]
+        if mark in lacking and len(word) > 1 and word.isalpha():
             message = f"In Spanish, what ends with {mark!r} starts with {_SPANISH[mark]!r}."
-            yield Finding("language_mark", "warn", message, match.start(1), match.end(1))
+            yield Finding("language_mark", "warn", message, match.start(), match.end())
             return
 
 
