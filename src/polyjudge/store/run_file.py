@@ -78,7 +78,7 @@ def read_outcomes(path: Path) -> Iterator[tuple[str, RunOutcome]]:
 
 _TEMPORARY: frozenset[str] = frozenset({"transient"})
 """The failures whose cause may be gone when the run is resumed."""
-_ALL: frozenset[str] = frozenset(get_args(FailureKind))
+_ALL: frozenset[str] = frozenset(get_args(FailureKind)) - {"abstained"}
 
 
 def asked_again(*, retries_failures: bool) -> frozenset[str]:
@@ -163,10 +163,8 @@ class RunFile:
         transient ones. `with_texts` writes what was judged into each row.
         """
         _refuse_replacing(path, None if is_exported else items, is_exported=is_exported, force=force)
-        self._force = force
-        self._is_exported = is_exported
-        self._retries_failures = retries_failures
-        self._with_texts = with_texts
+        self._force, self._is_exported = force, is_exported
+        self._retries_failures, self._with_texts = retries_failures, with_texts
         self._retried = asked_again(retries_failures=retries_failures)
         self._has_failures = False
         self.path = path = path.resolve()  # the target of a link is written, and the link stays
