@@ -117,7 +117,10 @@ def test_an_abstention_is_neither_unjudged_nor_failed_and_can_be_labelled(job, c
     assert summary["not_reached"] == 0
     assert "no judge was sure enough: local/cheap 0." in abstained[0]["reason"]
     assert main(["report", "s.jsonl"]) in (0, 1)
-    assert "abstained" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "abstained" in shown
+    assert "Answered by: local/" in shown
+    assert "Token probabilities: 10 " in shown
     assert main(["explain", "s.jsonl", "--item", abstained[0]["id"]]) == 0
     assert "abstained" in capsys.readouterr().out
 
