@@ -96,9 +96,4 @@ class ManyTexts:
 def _prepare(setup: tuple[LanguageTable, CheckPolicy]) -> Callable[[Sequence[CheckedText]], list[CheckedAlone]]:
     """Return what checks some texts, each alone."""
     table, policy = setup
-    checker = TextChecker(table, policy=policy)
-
-    def check(texts: Sequence[CheckedText]) -> list[CheckedAlone]:
-        return [checker.check_alone(each) for each in texts]
-
-    return check
+    return TextChecker(table, policy=policy).check_alone
