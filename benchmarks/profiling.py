@@ -6,6 +6,7 @@ A profile makes small functions look more expensive than they are; compare share
 import io
 import os
 import pstats
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,8 +20,9 @@ from benchmarks.report import write_results
 from benchmarks.review_reading import entries_by_language
 
 FOLDER = Path(__file__).parent / "profiles"
-OUTPUTS, LANGUAGES = 20_000, 12
+OUTPUTS, LANGUAGES = 10_000, 6
 SHOWN = 25
+_DATE = re.compile(r"\w{3} \w{3} +\d+ ")
 _PROFILED = """
 import cProfile, sys, time
 from polyjudge.cli import main
@@ -68,7 +70,8 @@ def _described(profile: Path) -> str:
         text.write(f"The {SHOWN} functions that take most time, {title}\n")
         stats.sort_stats(order).print_stats("polyjudge|site-packages|built-in|method", SHOWN)
     lines = (line.rstrip() for line in text.getvalue().splitlines())
-    kept = [line for line in lines if line and "rofile" not in line and not line[:4].strip().isalpha()]
+    kept = [line for line in lines if line and not line.lstrip().startswith(("Ordered", "List"))]
+    kept = [line for line in kept if not line.endswith(profile.name) and not _DATE.match(line)]
     return _without_places("\n".join(kept)) + "\n"
 
 

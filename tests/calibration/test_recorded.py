@@ -67,6 +67,16 @@ def test_longer_texts_that_people_rate_alike_are_no_bias():
     assert effects["longer_beyond_people"].sentence == "No relation to the length is certain."
 
 
+def test_a_language_with_longer_texts_and_lower_scores_is_no_bias_of_length():
+    judged = [
+        replace(each, language=tag, value=each.value + more, lengths=(LENGTH[item] + 1000 * more, 0))
+        for item, each in enumerate(scores())
+        for tag, more in (("de" if item % 2 else "th", 5 * (item % 2)),)
+    ]
+    within = measured(judged).effects["longer_recorded"].size.value
+    assert within == pytest.approx(0.70, abs=0.1)
+
+
 def test_a_stricter_judge_does_not_seem_to_favour_a_better_family():
     judged = [
         replace(each, value=2 * each.value, system="gpt-4o" if each.value > 3 else "x") for each in scores(PEOPLE)

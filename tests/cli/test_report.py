@@ -295,3 +295,34 @@ def test_memory_does_not_grow_with_the_file(in_folder):
     assert Path("large.json").stat().st_size > 17_000_000
     assert len(json.loads(Path("o.json").read_text(encoding="utf-8"))["languageResults"]) == 72
     assert large - small < 1_000_000
+
+
+@pytest.mark.slow
+def test_outputs_are_the_same_with_any_number_of_processes(in_folder):
+    texts = [*TEXTS.values(), "", "OK", "Agua, por favor"]
+    rows = [
+        {
+            "languageName": language.name,
+            "languageCode": language.tag,
+            "prompts": [
+                {"sourceText": f"Water, please {place}", "generatedOutput": f"{texts[place % len(texts)]} {place % 7}"}
+                for place in range(170 + number)
+            ],
+        }
+        for number, language in enumerate(list(language_table())[:30])
+    ]
+    judged = [{**{name: row[name] for name in ("languageName", "languageCode")}, **POINTS} for row in rows]
+    Path("r.json").write_text(json.dumps(rows), encoding="utf-8")
+    Path("f.json").write_text(json.dumps(judged), encoding="utf-8")
+    found = {jobs: all_outputs(jobs) for jobs in ("1", "2", "3")}
+
+    assert sum(len(row["prompts"]) for row in rows) > 5_000
+    assert found["2"] == found["1"]
+    assert found["3"] == found["1"]
+
+
+def all_outputs(jobs):
+    main(["translation", "check", "r.json", "--output", f"c{jobs}.json", "--format", "json", "--jobs", jobs])
+    main(["report", "--results", "r.json", "--full-judge", "f.json", "--output", f"o{jobs}.json", "--jobs", jobs])
+    report = json.loads(Path(f"o{jobs}.json").read_text(encoding="utf-8"))
+    return Path(f"c{jobs}.json").read_bytes(), {**report, "timestamp": ""}

@@ -22,6 +22,7 @@ _ENDS: tuple[tuple[End, str], ...] = (
 _ENDING: tuple[tuple[End, "re.Pattern[str]"], ...] = tuple(
     (name, re.compile(rf"{marks}\s*\Z")) for name, marks in _ENDS
 )
+_LONGEST_END = 20
 _NO_QUESTION_MARKS = {"th", "lo", "km", "my", "bo", "ja", "zh", "yue"}
 _ARMENIAN = re.compile("[՞՜]")
 _ABBREVIATION = re.compile(
@@ -61,8 +62,9 @@ def end_of(text: str, base: str = "") -> End:
         return "question mark" if match[0] == "՞" else "exclamation mark"
     if base == "hy" and end.endswith(":"):
         return "full stop"
+    last = end[-_LONGEST_END:]
     for name, pattern in _ENDING:
-        if pattern.search(end):
+        if pattern.search(last):
             return name
     return ""
 
