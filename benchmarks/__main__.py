@@ -10,7 +10,7 @@ from importlib import import_module
 
 NAMES = ["startup", "reading", "cache", "overhead", "scaling", "checks", "report", "regression", "agreement"]
 NAMES += ["check_precision", "check_strings", "calibration", "faults", "crossings", "ranking", "spans"]
-NAMES += ["review_reading", "sampling", "watch", "cascades"]
+NAMES += ["review_reading", "sampling", "watch", "cascades", "corrections"]
 
 for name in sys.argv[1:] or NAMES:
     import_module(f"benchmarks.{name}").run()

@@ -19,9 +19,8 @@ class Crossings:
     """Records the calls into our modules, without code that runs at import."""
 
     def __init__(self) -> None:
-        self.modules: set[str] = set()
-        self.switches = 0
-        self._last = ""
+        self.visits: list[tuple[str, list[str]]] = []
+        """The modules in order, each with the functions that were called in it before the next one."""
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         """Record one call."""
@@ -32,9 +31,9 @@ class Crossings:
         if code.co_flags & 0x2 == 0 or (back is not None and back.f_code.co_name == "<module>"):
             return  # the body of a class, or a call during an import
         module = code.co_filename.removeprefix(PACKAGE)
-        self.modules.add(module)
-        self.switches += module != self._last
-        self._last = module
+        if not self.visits or self.visits[-1][0] != module:
+            self.visits.append((module, []))
+        self.visits[-1][1].append(code.co_name)
 
 
 def run() -> None:
@@ -52,6 +51,7 @@ def run() -> None:
         finally:
             sys.setprofile(None)
         os.chdir("/")
-    print(f"exit {code}: {len(crossings.modules)} modules, {crossings.switches} switches", file=sys.stderr)
-    for module in sorted(crossings.modules):
-        print(module, file=sys.stderr)
+    for number, (module, functions) in enumerate(crossings.visits, start=1):
+        print(number, module, *dict.fromkeys(functions), file=sys.stderr)
+    modules = {module for module, _ in crossings.visits}
+    print(f"exit {code}: {len(modules)} modules, {len(crossings.visits)} switches", file=sys.stderr)

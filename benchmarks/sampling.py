@@ -45,6 +45,8 @@ def run() -> None:
         for count in (each for each in SIZES if each < segments):
             plain = _draws(pair, np.ones(segments), count)
             print(f"  {count} segments, random: ranking {plain.mean():.4f}")
+            if "GEMBA-MQM" in pair.judges:
+                print(f"    largest spread of GEMBA-MQM  {_of_largest_spread(pair, count):.4f}, without weights")
             for title, judges in chosen.items():
                 found = _draws(pair, informative_sizes([pair.judges[each] for each in judges]), count)
                 error = 1.96 * math.hypot(*(each.std() / math.sqrt(DRAWS) for each in (plain, found)))
@@ -103,6 +105,14 @@ def _draws(pair: Pair, wanted: np.ndarray, count: int) -> np.ndarray:
         found = np.average(pair.people[:, drawn], axis=1, weights=1 / chances[drawn])
         accuracies[draw] = (np.sign(found[one] - found[other]) == right).mean()
     return accuracies
+
+
+def _of_largest_spread(pair: Pair, count: int) -> float:
+    """Return the ranking accuracy of the segments on which the scores of one judge differ most between systems."""
+    drawn = np.argsort(-pair.judges["GEMBA-MQM"].std(axis=0), kind="stable")[:count]
+    one, other = np.triu_indices(len(pair.people), 1)
+    means, found = pair.people.mean(axis=1), pair.people[:, drawn].mean(axis=1)
+    return float((np.sign(found[one] - found[other]) == np.sign(means[one] - means[other])).mean())
 
 
 def _coverage(pair: Pair) -> None:

@@ -1,13 +1,14 @@
 """Learning at which confidence the judges of a cascade answer."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.calibration.cascade import CascadeItem, answering, learn, policies
+from polyjudge.calibration.cascade import CascadeItem, answering, guaranteed, learn, policies, trial
 
 
 def made(seed, count, labelled, *, judges=(0.75, 0.9), language="", honest=True):
@@ -99,6 +100,31 @@ def test_languages_with_labels_enough_have_thresholds_of_their_own():
     assert "de" in learnt.groups
     assert set(learnt.unguaranteed) == {"th", ""}
     assert learnt.languages == ("sw",)
+
+
+def test_a_guarantee_for_few_items_is_harder_than_one_for_the_long_run():
+    items = made(9, 500, 300)
+    answers = [
+        sum(found.answered) if (found := learn(items, 0.85, 0.1, coming=coming).groups.get("")) else 0
+        for coming in ({"": 30}, {"": 200}, {"": 100_000}, None)
+    ]
+    assert answers == sorted(answers)
+    assert answers[0] < answers[-1]
+
+
+@pytest.mark.slow
+def test_the_share_among_the_other_items_is_reached_in_nine_of_ten_random_halves():
+    """Of the same 240 items again and again, of which another half is labelled each time."""
+    whole, failed = made(10, 240, 240, judges=(0.6, 0.72)), 0
+    chance = random.Random(1)
+    for _ in range(400):
+        order = chance.sample(whole, 240)
+        labelled, others = order[:120], order[120:]
+        found = guaranteed([*labelled, *(replace(each, agrees=None) for each in others)], 0.8, 0.1, 120)
+        if found is not None:
+            tested = trial(found, others)
+            failed += tested.errors > 0.2 * tested.answered + 1e-9
+    assert failed / 400 <= 0.1
 
 
 def test_the_curve_falls_and_knows_the_cost():

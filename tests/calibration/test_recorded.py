@@ -67,6 +67,16 @@ def test_longer_texts_that_people_rate_alike_are_no_bias():
     assert effects["longer_beyond_people"].sentence == "No relation to the length is certain."
 
 
+def test_a_language_with_longer_texts_and_lower_scores_is_no_bias_of_length():
+    judged = [
+        replace(each, language=tag, value=each.value + more, lengths=(LENGTH[item] + 1000 * more, 0))
+        for item, each in enumerate(scores())
+        for tag, more in (("de" if item % 2 else "th", 5 * (item % 2)),)
+    ]
+    within = measured(judged).effects["longer_recorded"].size.value
+    assert within == pytest.approx(0.70, abs=0.1)
+
+
 def test_a_stricter_judge_does_not_seem_to_favour_a_better_family():
     judged = [
         replace(each, value=2 * each.value, system="gpt-4o" if each.value > 3 else "x") for each in scores(PEOPLE)
@@ -166,6 +176,16 @@ def test_the_verdict_is_that_of_the_order_of_items_with_enough_labels(values, co
     judged = [replace(each, language="de") for each in scores(values[:count])]
     card = with_recorded(CARD, measured(judged, labels(PEOPLE[:count])), {})
     assert card.languages["de"].verdict == verdict
+
+
+def test_labels_on_which_people_themselves_differ_do_not_make_a_judge_unreliable():
+    judged = [replace(each, language="de") for each in scores([-each for each in PEOPLE])]
+    noise = [PEOPLE[(item * 7 + 3) % 40] for item in range(40)]
+    one = with_recorded(CARD, measured(judged, labels()), {}).languages["de"]
+    several = with_recorded(CARD, measured(judged, [*labels(annotator="a"), *labels(noise, "b")]), {}).languages["de"]
+    assert (one.verdict, one.people_ordering) == ("unreliable", None)
+    assert several.people_ordering < 0.6
+    assert several.verdict == "not enough data"
 
 
 def test_without_labels_there_is_no_verdict():

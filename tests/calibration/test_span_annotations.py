@@ -273,7 +273,7 @@ def test_a_consensus_of_recorded_models_beats_the_best_one_on_other_documents():
     assert (len(texts), repeated) == (1_585, 0)
     best = validated(texts, in_halves(texts), resamples=100)
     single = best.single[best.best_single]["char_f1_any_severity"].value
-    assert best.consensus["char_f1_any_severity"].value > single + 0.02
+    assert best.consensus["char_f1_any_severity"].value > single + 0.04
     precise = validated(texts, in_halves(texts), aim="precision", precision=0.3, resamples=100)
     vote = precise.votes["5"]["char_recall_any_severity"].value
     assert precise.consensus["char_precision_any_severity"].value >= 0.3

@@ -272,3 +272,26 @@ def test_options_of_several_systems_are_refused_for_one_estimate(judged, capsys)
     for options in (["--reference", "a"], ["--margin", "1"], ["--require-checked"], ["--cluster", "document"]):
         assert main(["calibrate", "correct", "judged.jsonl", "--labels", "labels.jsonl", *options]) == 2
         assert f"{options[0]} is for several systems" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["", '{"id": '])
+def test_a_file_without_scores_is_refused_by_name(three, capsys, content):
+    Path("theirs.jsonl").write_text(content, encoding="utf-8")
+    assert main(["calibrate", "correct", *three, "--labels", "labels.jsonl"]) == 2
+    assert "theirs.jsonl: no scores found" in capsys.readouterr().err
+
+
+def test_names_that_no_row_has_are_refused(three, capsys):
+    for options, message in (
+        (["--cluster", "page"], "--cluster page: no row has that column"),
+        (["--reference", "mine"], "no system 'mine'; systems: ours, theirs, old"),
+    ):
+        assert main(["calibrate", "correct", *three, "--labels", "labels.jsonl", *options]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_one_system_can_be_asked_for_too(three, capsys):
+    assert main(["calibrate", "correct", "ours.jsonl", "--labels", "labels.jsonl", "--per", "system"]) == 0
+    shown = capsys.readouterr().out
+    assert "corrected" in shown
+    assert "Does the correction hold?" not in shown

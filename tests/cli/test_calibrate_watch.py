@@ -155,6 +155,19 @@ def test_answers_that_were_given_repeatedly_need_no_third_one(pinned, capsys):
     assert result["askedTwice"] == 0
 
 
+def test_the_answers_of_a_jury_are_its_verdicts_one_for_each_repeat(pinned, capsys):
+    second = [answer(score - 10 + 10 * turn, n) for turn in range(3) for n, score in enumerate(pinned)]
+    write("second.jsonl", second)
+    jury = ["--judge", "scripted/replies.jsonl,scripted/second.jsonl", "--cache", "none", "--repeats", "3"]
+    assert main(["score", "items.jsonl", "--rubric", "general", *jury, "--output", "jury.jsonl"]) == 0
+    watch("--from", "jury.jsonl")
+    kept = json.loads(Path(".polyjudge/watch/jury/pinned.json").read_text(encoding="utf-8"))
+    scores = [each["score"] for each in kept["questions"][0]["answers"]]
+    assert [each - scores[0] for each in scores] == [0, 5, 10]
+    write("second.jsonl", [answer(1, number) for number in range(COUNT)])
+    assert found(capsys, "jury")["verdict"] == "changed"
+
+
 def test_a_dry_run_counts_the_most_calls_and_writes_nothing(pinned, capsys):
     result = found(capsys, "--dry-run", "--rewordings", "1", "--questions", "10")
     assert result["items"] == 10

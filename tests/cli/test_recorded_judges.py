@@ -131,3 +131,22 @@ def test_totals_without_items_are_refused_by_name(capsys, in_folder):
     [statistics] = (DATA / "llmbar").glob("*.statistics.json")
     assert main(["calibrate", "agreement", str(statistics)]) == 2
     assert "LLMBar's statistics" in capsys.readouterr().err
+
+
+def test_the_correction_is_refused_for_the_probe_on_which_the_judge_errs_otherwise(capsys, in_folder):
+    draws = sorted((DATA / "cje").rglob("*.jsonl"))
+    for options in ([], ["--reference", "base_responses"]):
+        assert main(["calibrate", "correct", *map(str, draws), *options, "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        refused = [name for name, check in found["checks"].items() if check["verdict"] == "does not carry over"]
+        assert refused == ["unhelpful_probe"]
+        estimates = {each["system"]: each for each in found["overall"]["systems"]}
+        assert {name: each["status"] for name, each in estimates.items()} == {
+            "base_responses": "corrected",
+            "clone_probe": "corrected",
+            "parallel_universe_prompt_probe": "corrected",
+            "unhelpful_probe": "own labels only",
+        }
+        assert (estimates["unhelpful_probe"]["worstRank"], estimates["unhelpful_probe"]["bestRank"]) == (4, 4)
+        # The mean oracle label of figures.tsv.
+        assert estimates["unhelpful_probe"]["figure"]["value"] == pytest.approx(0.1586)

@@ -159,6 +159,14 @@ def test_a_column_that_is_not_there_is_refused_with_those_that_are():
         found("A", "B", columns={"candidate": "Antwort"})
 
 
+def test_an_item_is_an_id_only_where_there_is_no_other_and_no_text():
+    assert found("item", "annotator", "label").columns["id"] == "item"
+    assert found("item", "id", "label").columns["id"] == "id"
+    for text in ("candidate", "source", "reference"):
+        assert "id" not in found("item", text, "label").columns
+    assert "id" not in found("item", "label", columns={"id": ""}).columns
+
+
 def test_an_empty_column_leaves_a_role_out():
     assert found("id", "output", columns={"id": ""}).columns == {"candidate": "output"}
     assert found("id", "output", columns={"id": ""}).makes_ids

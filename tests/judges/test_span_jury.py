@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from polyjudge import ConfigError, Failure, Jury, RepeatedJudge, RubricJudge, ScriptedProvider, SpanJudge, SpanVerifier
+from polyjudge import (
+    ConfigError,
+    Failure,
+    JudgeResult,
+    Jury,
+    RepeatedJudge,
+    RubricJudge,
+    ScriptedProvider,
+    SpanJudge,
+    SpanVerifier,
+)
 from polyjudge.records.spans import ErrorSpan, LogisticModel, SpanConsensus
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.rubrics.prompts import rubric_fingerprint
@@ -120,6 +130,15 @@ def test_a_member_without_a_verdict_has_no_vote_and_a_second_judge_is_no_member(
     assert (span.state, span.annotators, verified.score) == ("rejected", ("scripted/a", "scripted/b"), 0)
     assert span.verification == "scripted/second: fine"
     assert isinstance(outcome_of(Jury([judge("a"), broken])), Failure)
+
+
+def test_results_without_provenance_are_members_too():
+    span = ErrorSpan(text="Katzen", severity="major", start=7, end=13)
+    members = (JudgeResult(-5, "", model="m", spans=(span,)), JudgeResult(-5, "", spans=(span,)))
+
+    joint = judge("a").joint(JudgeResult(-5, "", members=members), TEXT)
+
+    assert [(each.text, each.annotators) for each in joint.spans] == [("Katzen", ("judge", "m"))]
 
 
 def test_a_jury_with_another_kind_of_judge_combines_scores_alone():

@@ -12,6 +12,8 @@ from polyjudge.records.calibration import Figure
 from polyjudge.statistics.estimates import student
 from polyjudge.store.labels import Label
 
+SCALE = (1.0, 5.0)
+
 
 def labelled(annotator, *times):
     return [Label(id=f"{annotator}{n}", label=3, annotator=annotator, labelled_at=time) for n, time in enumerate(times)]
@@ -41,7 +43,7 @@ def known():
 
 def test_widths_follow_from_the_spread_of_the_labels_and_their_number(known):
     judged = {"th": [3.0] * 50, "ar": [3.0] * 50, "de": [3.0] * 10}
-    found = next_hour(known, judged, {"th": 20, "ar": 10, "de": 2}, Figure(3.0, 2.5, 3.5), (120.0, True))
+    found = next_hour(known, judged, {"th": 20, "ar": 10, "de": 2}, Figure(3.0, 2.5, 3.5), (120.0, True), SCALE)
     assert found.labels == 30
     assert found.left == 32
     assert found.overall.now == 1.0
@@ -56,15 +58,17 @@ def test_widths_follow_from_the_spread_of_the_labels_and_their_number(known):
 
 
 def test_without_labels_the_spread_is_that_of_the_judges_scores():
-    found = next_hour([], {"th": [1.0, 5.0] * 20, "ar": [3.0] * 40}, {"th": 60, "ar": 60}, Figure(), (30.0, False))
+    found = next_hour(
+        [], {"th": [1.0, 5.0] * 20, "ar": [3.0] * 40}, {"th": 60, "ar": 60}, Figure(), (30.0, False), SCALE
+    )
     widths = {each.language: each for each in found.languages}
     assert widths["th"].now is None
     assert widths["th"].after == pytest.approx(2 * student(59) * 2 / math.sqrt(60))
-    assert widths["ar"].after == 0
+    assert widths["ar"].after == pytest.approx(2 * student(59) * 1 / math.sqrt(60))  # a quarter of the scale
 
 
 def test_when_all_is_labelled_an_hour_adds_nothing(known):
-    found = next_hour(known, {"th": [3.0] * 8, "ar": [3.0] * 4}, {}, Figure(3.0, 2.5, 3.5), (30.0, False))
+    found = next_hour(known, {"th": [3.0] * 8, "ar": [3.0] * 4}, {}, Figure(3.0, 2.5, 3.5), (30.0, False), SCALE)
     assert (found.labels, found.left) == (0, 0)
     assert all(each.now == each.after for each in (found.overall, *found.languages))
 
@@ -77,6 +81,6 @@ def test_when_all_is_labelled_an_hour_adds_nothing(known):
 def test_more_labels_never_widen_an_interval(rows, left, seconds):
     known = [Known(tag, score, value, None) for tag, score, value in rows]
     judged = {"th": [1.0, 3.0], "ar": [2.0]}
-    found = next_hour(known, judged, {"th": left, "ar": 1}, Figure(), (seconds, True))
+    found = next_hour(known, judged, {"th": left, "ar": 1}, Figure(), (seconds, True), SCALE)
     for each in (found.overall, *found.languages):
         assert each.now is None or each.after <= each.now + 1e-9

@@ -164,3 +164,16 @@ def test_showing_proposed_errors_needs_a_scale_with_errors(in_folder, capsys):
     Path("r.jsonl").write_text('{"id": "1", "candidate": "x", "score": 1}\n', encoding="utf-8")
     assert main(["label", "r.jsonl", "--show-proposed"]) == 2
     assert "--scale mqm" in capsys.readouterr().err
+
+
+def test_what_is_said_of_an_error_is_kept_whatever_its_characters(in_folder):
+    page = labelling()
+    words = {"explanation": "\ud800 \x00 \u202e <b>", "correction": "é" * 2_000, "quote": "น้ำ"}
+    page.take(said(label=0, spans=[{"start": 0, "end": 1, "severity": "minor", **words}]))
+    with pytest.raises(DataError, match="at most 2,000"):
+        page.take(said(label=0, spans=[{"start": 0, "end": 1, "severity": "minor", "correction": "é" * 2_001}]))
+    page.log.close()
+
+    [label] = read_labels(Path("labels.jsonl"))
+    assert {name: getattr(label.spans[0], name) for name in words} == words
+    assert Path("labels.jsonl").read_bytes().decode("utf-8")

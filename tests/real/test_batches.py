@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import signal
 import subprocess
@@ -24,8 +25,13 @@ from polyjudge.errors import NotRecordedError, ProviderError, UnusableError
 from polyjudge.files.json_lines import read_json_lines
 from polyjudge.providers.budget import Budget
 from polyjudge.providers.retrying import RetryPolicy
+from polyjudge.records.calibration import JudgeIdentity
+from polyjudge.records.cascades import CascadePlan, CascadeThresholds
 from polyjudge.records.outcomes import Failure, JudgeResult, read_outcome_row
 from polyjudge.records.requests import ModelName, Price, Request
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.rubrics.prompts import rubric_fingerprint
+from polyjudge.store.cascade_plans import write_plan
 
 SECRET = "sk-very-secret-key-0123456789"
 MODELS = {"anthropic": "claude-opus-4-6", "openai": "gpt-4o", "google": "gemini-2.5-pro"}
@@ -148,6 +154,40 @@ def test_a_batch_brings_the_token_probabilities_that_it_asks_for(vendor, server,
         return
     assert [set(each.probabilities) for each in found] == [{"7", "70"}] * 2
     assert [each.expected_score for each in found] == pytest.approx([7 + 63 * 0.182426] * 2, abs=1e-4)
+
+
+def test_a_cascade_asks_its_next_judge_in_a_second_batch(server, items, monkeypatch, in_folder):
+    pytest.importorskip("openai", reason="the SDK of openai is not installed")
+    for name, value in addresses(server).items():
+        monkeypatch.setenv(name, value)
+    items(6)
+    rest = ', "reason": "", "subscores": {}}'
+    server.single.verdict = lambda prompt: f'{{"score": {7 if number_in(prompt) % 2 else 70}{rest}'
+
+    def tokens(text):
+        own, other = ("7", "70") if '"score": 7,' in text else ("70", "7")
+        sure = math.log(0.6 if own == "7" else 0.99)
+        return [('{"score": ', 0.0, {}), (own, sure, {other: math.log(1 - math.exp(sure))}), (rest, 0.0, {})]
+
+    server.single.tokens = tokens
+    known = {
+        "provider": "openai",
+        "rubric": "general",
+        "rubric_fingerprint": rubric_fingerprint(load_rubric("general")),
+    }
+    plan = CascadePlan(
+        judges=tuple(JudgeIdentity(model=model, **known) for model in ("gpt-4o-mini", "gpt-4o")),
+        token_probabilities=True, target=0.8, delta=0.1, languages=("",),
+        groups={"": CascadeThresholds(thresholds=(0.9, 0.5), labels=9, answered=(4, 4), errors=0)},
+    )  # fmt: skip
+    write_plan(Path("plan.json"), plan)
+    options = ["--judge", "openai/gpt-4o-mini,openai/gpt-4o", "--cascade", "plan.json"]
+    assert batch("openai", *options) == 0
+
+    found = outcomes()
+    assert [each.answered_by for each in found.values()] == ["openai/gpt-4o-mini", "openai/gpt-4o"] * 3
+    assert server.submits == 2
+    assert sorted(len(each.requests) for each in server.batches.values()) == [3, 6]
 
 
 def rows_without_times(path, *compared):

@@ -1,5 +1,7 @@
 """The checks of messages: each kind of fault is found, and what looks like one and is none is not."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -313,3 +315,42 @@ def test_a_language_that_is_not_in_the_table_is_checked_for_its_form_alone():
 def test_the_checker_has_no_findings_in_an_empty_file():
     assert catalogue().messages == ()
     assert findings(policy=CheckPolicy()) == []
+
+
+@pytest.mark.slow
+@for_each(
+    "part",
+    [
+        *(
+            "a",
+            "1",
+            "ا",
+            "中",
+            "_",
+            "_a",
+            "a_b",
+            "!!",
+            ".",
+            "?",
+            "%",
+            "%I",
+            "%<PRI",
+            "{",
+            "{ A(",
+            "{{a ",
+            "<",
+            "<1",
+            "&",
+        ),
+        *("\\", "\u0301", "\u200d", "\u202b", " ", "a  ", "\n", '"ab ', "(_a", "http://a.", "a@b.", "1,", "a:", "a-"),
+    ],
+    ids=repr,
+)
+def test_a_message_of_great_length_is_checked_in_time_that_grows_with_its_length(part):
+    source, long = "Delete %s {{a}} <b>x</b> &amp; the _file? http://a.b/c 12", part * (200_000 // len(part))
+    start = time.process_time()
+
+    findings(message(source, long), language="es")
+    findings(message(long + source, long), language="es")
+
+    assert time.process_time() - start < 30  # what grows with the square of the length takes minutes

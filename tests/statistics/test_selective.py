@@ -15,6 +15,7 @@ from polyjudge.statistics.selective import (
     labels_needed,
     most_errors,
     most_likely_rate,
+    p_value,
 )
 
 STARTS = (0, 1, 2)
@@ -78,6 +79,33 @@ def test_a_policy_that_passes_hands_its_share_to_the_next():
     assert certified([good, near, near, near], 0.2, 0.1, (0, 4, 4)) == 0
     assert certified([good, near, near, near], 0.2, 0.1, (0, 0, 2)) == 3
     assert certified([near, good, good, good], 0.2, 0.1, (0, 0, 0)) == 3
+
+
+OTHERS = [
+    (60, 4, 60, 0.2, 0.016937105584633134),
+    (100, 10, 50, 0.15, 0.2098246826070498),
+    (100, 10, 1000, 0.15, 0.10646624613490079),
+    (30, 0, 30, 0.1, 0.05619982158786798),
+    (150, 20, 7, 0.2, 0.2544503224813944),
+    (90, 9, 91, 0.1, 0.5875301552709268),
+]
+
+
+@for_each(("answered", "errors", "others", "limit", "expected"), OTHERS)
+def test_the_test_of_the_other_items_is_hypergeometric(answered, errors, others, limit, expected):
+    """The values are those of scipy.stats.hypergeom.sf."""
+    assert p_value(Trial(answered, errors, others), limit) == pytest.approx(expected, rel=1e-8)
+
+
+@given(st.integers(1, 200), st.integers(0, 60), st.integers(1, 500), st.floats(0.02, 0.6))
+def test_a_statement_about_other_items_is_no_easier_than_one_about_the_long_run(answered, errors, others, limit):
+    errors = min(errors, answered)
+    alone, both = (p_value(Trial(answered, errors, count), limit) for count in (0, others))
+    assert 0 <= alone <= both <= 1 + 1e-9
+
+
+def test_many_other_items_have_the_rate_of_the_long_run():
+    assert p_value(Trial(100, 10, 1_000_000), 0.15) == pytest.approx(binomial_tail(10, 100, 0.15), rel=1e-3)
 
 
 @given(st.integers(1, 400), st.floats(0.02, 0.6), st.floats(0.001, 0.3))

@@ -187,3 +187,24 @@ def test_a_noisy_judge_errs_differently_on_a_worse_system_which_is_noticed():
     found = shift_of(world(random, level=4.5, labels=200)[0], others, 0.1)
     assert found.value < 0
     assert found.p < 0.001
+
+
+def _bilingual(random, share, labels=120, first=0):
+    """Return a system with a share of its items in a language in which the judge is much too kind."""
+    tags = (random.random(400) < share).astype(np.int64)
+    people = random.normal(6, 1, 400)
+    judge = people + 1.5 * tags + random.normal(0, 0.5, 400)
+    places = np.sort(random.choice(400, labels, replace=False))
+    return sample(judge, people[places], places, strata=tags, clusters=first + np.arange(400))
+
+
+def test_languages_in_which_the_judge_errs_differently_are_compared_with_themselves():
+    refused = 0
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        others = [_bilingual(random, 0.5, first=1000 * number) for number in (1, 2)]
+        refused += shift_of(_bilingual(random, 0.1), others, 0.1).p < 0.05
+    assert refused <= 12
+    # Without labels of its language there is nothing to compare with but all of them.
+    only = [_bilingual(np.random.default_rng(number), 0.0, first=1000 * number) for number in (1, 2)]
+    assert shift_of(_bilingual(np.random.default_rng(0), 1.0), only, 0.1).p < 0.001

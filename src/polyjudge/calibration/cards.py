@@ -165,6 +165,7 @@ def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
         replacement=old.replacement,
         verdicts=old.verdicts,
         ordering=old.ordering,
+        people_ordering=old.people_ordering,
     )
 
 

@@ -64,13 +64,21 @@ class Learnt:
     curve: tuple[CascadePoint, ...]
 
 
-def learn(items: Sequence[CascadeItem], target: float, delta: float, *, by_language: bool = False) -> Learnt:
+def learn(
+    items: Sequence[CascadeItem],
+    target: float,
+    delta: float,
+    *,
+    by_language: bool = False,
+    coming: Mapping[str, int] | None = None,
+) -> Learnt:
     """Return the thresholds with the most answers whose agreement with people is guaranteed.
 
-    `by_language` learns them for each language that has labels enough, and for the others together.
+    `by_language` learns them for each language that has labels enough, and for the others together. With `coming`, the
+    numbers of items without a label by language, the guarantee is about these items too, not only about the long run.
     """
     fewest = fewest_labels(1 - target, delta / len(_STARTS)) * _EVERY / (_EVERY - 1)
-    samples = _groups(items, fewest if by_language else math.inf)
+    samples = _groups(items, fewest if by_language else math.inf, coming or {})
     groups, unguaranteed = dict[str, CascadeThresholds](), dict[str, Unguaranteed]()
     for name, sample in samples.items():
         found = sample.learn(target, delta)
@@ -88,9 +96,9 @@ def learn(items: Sequence[CascadeItem], target: float, delta: float, *, by_langu
     )
 
 
-def guaranteed(items: Sequence[CascadeItem], target: float, delta: float) -> Thresholds | None:
+def guaranteed(items: Sequence[CascadeItem], target: float, delta: float, coming: int = 0) -> Thresholds | None:
     """Return the thresholds for all languages together; None if the target cannot be guaranteed."""
-    return _sample(items).thresholds(target, delta)
+    return _sample(items, coming).thresholds(target, delta)
 
 
 def answering(thresholds: Thresholds, confidences: Sequence[float | None]) -> int | None:
@@ -172,7 +180,7 @@ def exact_agreement(tested: Trial) -> Figure:
     return Figure(right / tested.answered, low, most_likely_rate(right, tested.answered, 0.025))
 
 
-def _groups(items: Sequence[CascadeItem], fewest: float) -> dict[str, _Sample]:
+def _groups(items: Sequence[CascadeItem], fewest: float, coming: Mapping[str, int]) -> dict[str, _Sample]:
     """Return the items of each language that has enough labels, and of all others together."""
     labels = defaultdict[str, int](int)
     for item in items:
@@ -180,10 +188,13 @@ def _groups(items: Sequence[CascadeItem], fewest: float) -> dict[str, _Sample]:
     groups = defaultdict[str, list[CascadeItem]](list)
     for item in items:
         groups[item.language if labels[item.language] >= fewest else _OTHERS].append(item)
-    return {name: _sample(group) for name, group in groups.items() if any(item.agrees for item in group)}
+    numbers = defaultdict[str, int](int)
+    for language, count in coming.items():
+        numbers[language if labels[language] >= fewest else _OTHERS] += count
+    return {name: _sample(group, numbers[name]) for name, group in groups.items() if any(item.agrees for item in group)}
 
 
-def _sample(items: Sequence[CascadeItem]) -> _Sample:
+def _sample(items: Sequence[CascadeItem], coming: int) -> _Sample:
     labelled = [item for item in items if item.agrees is not None]
     placing = [item for item in items if item.agrees is None]
     if len(placing) < _FEWEST_PLACING:
@@ -192,7 +203,15 @@ def _sample(items: Sequence[CascadeItem]) -> _Sample:
         )  # an order that labels play no part in
         placing, labelled = labelled[::_EVERY], [item for place, item in enumerate(labelled) if place % _EVERY]
     tested = policies(placing, len(items[0].confidences))
-    return _Sample(placing, labelled, tested, [trial(each, labelled) for each in tested])
+    shares = [_share_answered(each, placing) if coming else 0.0 for each in tested]
+    trials = [
+        trial(each, labelled)._replace(others=round(share * coming)) for each, share in zip(tested, shares, strict=True)
+    ]
+    return _Sample(placing, labelled, tested, trials)
+
+
+def _share_answered(thresholds: Thresholds, items: Sequence[CascadeItem]) -> float:
+    return sum(answering(thresholds, item.confidences) is not None for item in items) / max(len(items), 1)
 
 
 def _threshold(confidences: Sequence[float | None], share: float) -> float:

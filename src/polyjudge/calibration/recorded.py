@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import fmean
@@ -49,6 +49,8 @@ class RecordedLanguage:
     """Share of the items with a verdict."""
     ordering: Figure
     labels: int
+    people: float | None = None
+    """The ordering of one person by the labels of the others, averaged over people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def measure_recorded(
     reasons = {name: _why(each) for name, each in found.items() if name not in effects}
     orders = agreement.orders if agreement else order_effects(judged, {}, resamples=resamples, seed=seed)
     order = _preferred if preferences else _unordered if categories else partial(_ordered, resamples, seed)
-    languages = _languages(judged, pairs, order)
+    languages = _languages(judged, pairs, order, _people_ordering(agreement, order) if agreement else {})
     verdicts = RecordedVerdicts(
         items=len(judged),
         verdicts=_coverage(judged),
@@ -230,16 +232,11 @@ def _orders(orders: OrderEffects | None) -> dict[str, Figure]:
 
 def ceiling(agreement: AgreementResult) -> dict[str, Figure]:
     """Return how far one person agrees with the others combined, averaged over the people with the most labels."""
-    labels = [each for given in agreement.matched.labels.values() for each in given]
-    counts = Counter(each.annotator for each in labels)
-    if len(counts) < 2:
+    if agreement.matched.annotators < 2:
         return {}
-    how: Combination = "mean" if agreement.how == "each" else agreement.how
     names = _OF_CATEGORIES if agreement.matched.alpha_level == "nominal" else _OF_SCORES
     values: defaultdict[str, list[float]] = defaultdict(list)
-    for name, _ in counts.most_common(_MOST_ANNOTATORS):
-        own, others = ([each for each in labels if (each.annotator == name) == is_own] for is_own in (True, False))
-        pairs = match(own, others, how).pairs
+    for pairs in _each_with_the_others(agreement):
         figures = agreement_figures([p.judge for p in pairs], [p.people for p in pairs], resamples=0) if pairs else {}
         for measure in names:
             if measure in figures and (value := figures[measure].value) is not None:
@@ -249,8 +246,35 @@ def ceiling(agreement: AgreementResult) -> dict[str, Figure]:
     return found | ({"krippendorff_alpha": Figure(alpha)} if alpha is not None else {})
 
 
+def _each_with_the_others(agreement: AgreementResult) -> Iterator[Sequence[Pair]]:
+    """Yield the labels of each of the people with the most, paired with the combined labels of all others."""
+    labels = [each for given in agreement.matched.labels.values() for each in given]
+    how: Combination = "mean" if agreement.how == "each" else agreement.how
+    counts = Counter(each.annotator for each in labels)
+    for name, _ in counts.most_common(_MOST_ANNOTATORS) if len(counts) > 1 else ():
+        own, others = ([each for each in labels if (each.annotator == name) == is_own] for is_own in (True, False))
+        yield match(own, others, how).pairs
+
+
+def _people_ordering(agreement: AgreementResult, order: Callable[[Sequence[Pair]], Figure]) -> dict[str, float]:
+    """Return how often one person puts the better of two items first, by the labels of the others, by language."""
+    languages = {pair.id: pair.language for pair in agreement.matched.pairs}
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for pairs in _each_with_the_others(agreement):
+        by_language: defaultdict[str, list[Pair]] = defaultdict(list)
+        for pair in pairs:
+            by_language[languages.get(pair.id, pair.language)].append(pair)
+        for tag, own in by_language.items():
+            if (value := order(own).value) is not None:
+                found[tag].append(float(value))
+    return {tag: fmean(values) for tag, values in found.items()}
+
+
 def _languages(
-    judged: Sequence[Rating], pairs: Sequence[Pair], order: Callable[[Sequence[Pair]], Figure]
+    judged: Sequence[Rating],
+    pairs: Sequence[Pair],
+    order: Callable[[Sequence[Pair]], Figure],
+    people: Mapping[str, float],
 ) -> dict[str, RecordedLanguage]:
     ratings: defaultdict[str, list[Rating]] = defaultdict(list)
     for each in judged:
@@ -261,7 +285,7 @@ def _languages(
     found: dict[str, RecordedLanguage] = {}
     for tag in sorted({*ratings, *labelled}):
         own = labelled[tag]
-        found[tag or NO_LANGUAGE] = RecordedLanguage(_coverage(ratings[tag]), order(own), len(own))
+        found[tag or NO_LANGUAGE] = RecordedLanguage(_coverage(ratings[tag]), order(own), len(own), people.get(tag))
     return found
 
 
@@ -319,7 +343,10 @@ def _named(result: RecordedResult) -> Iterable[tuple[str, RecordedLanguage]]:
 def _with_verdict(known: LanguageTrust, found: RecordedLanguage) -> LanguageTrust:
     if found.labels < known.labels:
         return known
-    known = replace(known, verdicts=found.verdicts, ordering=found.ordering if found.labels else None)
+    ordering = found.ordering if found.labels else None
+    known = replace(known, verdicts=found.verdicts, ordering=ordering, people_ordering=found.people)
     if known.comparisons or not found.labels:
         return known
-    return replace(known, verdict=reliability_by_labels(found.ordering, found.labels), verdict_from=LABELS)
+    return replace(
+        known, verdict=reliability_by_labels(found.ordering, found.labels, found.people), verdict_from=LABELS
+    )

@@ -163,13 +163,17 @@ class RecordedVerdictsOf:
             return Unmeasured(_NO_TEXTS)
         columns = [[pair.judge for pair, _ in rows], lengths, [pair.people for pair, _ in rows]]
         size = self._correlation([each for _, each in rows], columns)
-        up, down = "Of texts that people rate alike, longer ones get higher scores", "… longer ones get lower scores"
-        sentence = _correlated(size, up, down.replace("…", "Of texts that people rate alike,"))
+        alike = "Of texts that people rate alike, longer ones get"
+        sentence = _correlated(size, f"{alike} higher scores", f"{alike} lower scores")
         return _effect("longer_beyond_people", about, size, PARTIAL, len(rows), sentence)
 
     def _correlation(self, rows: Sequence[Rating], columns: Sequence[Sequence[float]]) -> Figure:
-        """Return the rank correlation of two columns, for equal values of a third one if there is one."""
-        ranks = np.stack([_ranks(np.array(column, dtype=np.float64)) for column in columns])
+        """Return the rank correlation of two columns, for equal values of a third one if there is one.
+
+        Ranks are those within a language: languages differ in the length of texts.
+        """
+        languages = [each.language for each in rows]
+        ranks = np.stack([_ranks_within(np.array(column, dtype=np.float64), languages) for column in columns])
         resamples = self.resamples if len(rows) <= _MOST_RANKED else 0
         drawn = Resamples([each.cluster or each.id for each in rows], len(rows), resamples=resamples, seed=self.seed)
         return figure(np.concatenate([np.array([_partial(ranks, each) for each in block]) for block in drawn]))
@@ -345,24 +349,19 @@ def _rank_gaps(pairs: Sequence[Pair], group_of: Callable[[Pair], str]) -> Floats
 
     Ranks need no common scale, and do not take a judge that is stricter throughout for one that prefers good systems.
     """
-    gaps = np.zeros(len(pairs))
-    groups: defaultdict[str, list[int]] = defaultdict(list)
-    for place, pair in enumerate(pairs):
-        groups[group_of(pair)].append(place)
-    for places in groups.values():
-        judge, people = (
-            _ranks(np.array([value(pairs[place]) for place in places])) for value in (_judge_score, _people_score)
-        )
-        gaps[places] = (judge - people) / len(places)
-    return gaps
+    groups = [group_of(pair) for pair in pairs]
+    judge, people = np.array([pair.judge for pair in pairs]), np.array([pair.people for pair in pairs])
+    return _ranks_within(judge, groups) - _ranks_within(people, groups)
 
 
-def _judge_score(pair: Pair) -> float:
-    return pair.judge
-
-
-def _people_score(pair: Pair) -> float:
-    return pair.people
+def _ranks_within(values: Floats, groups: Sequence[str]) -> Floats:
+    """Return mean ranks within groups, as shares of the size of the group."""
+    found, places = np.zeros(len(values)), defaultdict[str, list[int]](list)
+    for place, group in enumerate(groups):
+        places[group].append(place)
+    for own in places.values():
+        found[own] = _ranks(values[own]) / len(own)
+    return found
 
 
 def _ranks(values: Floats) -> Floats:

@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from polyjudge.judges.base import ItemJudge, ModelAddresses, ProviderSource, bound, close_judge
+from polyjudge.judges.jury import combined
 from polyjudge.languages.table import LANGUAGE, LanguageTable
 from polyjudge.records.calibration import Figure
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.watches import PinnedAnswer, PinnedQuestion, PinnedSet, Rewording
-from polyjudge.runs.plan import models_of, prompt_hashes_of
+from polyjudge.runs.plan import models_of, prompt_hashes_of, rubric_of
 from polyjudge.statistics.resampling import mean_error
 from polyjudge.statistics.sequential import ChangeTest, Gains, confirmation, oddness, shift
+from polyjudge.verdicts.items import with_passed
 
 
 @dataclass(slots=True)
@@ -49,13 +51,17 @@ def pinnable(
         if item is None:
             found.other_prompts += 1
             continue
+        answers = tuple(answers_of(outcome, rubric_of(judge)))
+        if not answers:
+            found.unjudged += 1
+            continue
         found.origin = found.origin or origins[0]
         question = PinnedQuestion(
             id=item.id,
             candidate=item.candidate,
             context=item.context,
             language=item.language,
-            answers=tuple(answers_of(outcome)),
+            answers=answers,
         )
         found.questions.append(question)
     return found
@@ -79,11 +85,17 @@ def leaves(outcome: Outcome) -> Iterator[Outcome]:
         yield outcome
 
 
-def answers_of(outcome: JudgeResult) -> list[PinnedAnswer]:
-    """Return the answers that a judge gave to one question: one, or one for each repeat; of a jury, its verdict."""
+def answers_of(outcome: JudgeResult, rubric: object) -> list[PinnedAnswer]:
+    """Return the answers that a judge gave to one question: one, or one for each repeat; of a jury, its verdicts.
+
+    The mean of repeats is no answer: it is less noisy than a new one.
+    """
     singles = list(leaves(outcome))
     models = {(each.provenance.provider, each.provenance.model) for each in singles if each.provenance is not None}
     given = singles if len(models) == 1 else [outcome]
+    if len(models) > 1 and any(each.members for each in outcome.members):
+        rounds = zip(*(each.members for each in outcome.members), strict=False)
+        given = [with_passed(rubric, combined(each, len(each) // 2 + 1)) for each in rounds]
     return [_answer(each) for each in given if isinstance(each, JudgeResult)]
 
 

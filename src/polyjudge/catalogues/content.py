@@ -62,6 +62,14 @@ def well_formed(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _LONE.search(text) else text
 
 
+def character(code: str, base: int) -> str:
+    """Return the character of a code, which XML cannot contain itself; a replacement if it is none."""
+    try:
+        return chr(int(code, base) or 0xFFFD)
+    except (ValueError, OverflowError):
+        return "\ufffd"
+
+
 def _declared(name: str, path: str) -> str:
     if not name:
         return ""

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.records.messages import Catalogue, CatalogueFile, Message, MessageState, PlaceholderSyntax
 
+from .content import character
 from .entries import Problems, is_exact, repeated
 from .language_names import language_tag
 from .plurals import integer_categories
@@ -93,8 +94,4 @@ def _text(element: Element) -> str:
 def _byte(element: Element) -> str:
     """Return a character that XML cannot contain."""
     value = element.attributes.get("value", "")
-    digits, base = (value[1:], 16) if value.startswith("x") else (value, 10)
-    try:
-        return chr(int(digits, base) or 0xFFFD)
-    except (ValueError, OverflowError):
-        return "\ufffd"
+    return character(value[1:], 16) if value.startswith("x") else character(value, 10)

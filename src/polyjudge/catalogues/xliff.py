@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.records.messages import Catalogue, CatalogueFile, Message, MessageState, PlaceholderSyntax
 
+from .content import character
 from .entries import Problems, is_exact, repeated
 from .language_names import language_tag
 from .plurals import integer_categories
@@ -167,7 +168,7 @@ def _text(element: Element, codes: Mapping[str, str]) -> str:
         elif child.name in _MARKERS:
             parts.append(_text(child, codes))
         elif child.name == "cp":
-            parts.append(_character(child.attributes.get("hex", "")))
+            parts.append(character(child.attributes.get("hex", ""), 16))
         elif child.name in _CODES and child.children:
             parts.append(_text(child, codes))
         else:
@@ -187,10 +188,3 @@ def _code(element: Element, codes: Mapping[str, str]) -> Iterator[str]:
     yield element.tag(*names) if start is None else start
     yield _text(element, codes)
     yield f"</{element.qualified}>" if end is None else end
-
-
-def _character(code: str) -> str:
-    try:
-        return chr(int(code, 16) or 0xFFFD)
-    except (ValueError, OverflowError):
-        return "\ufffd"

@@ -42,7 +42,7 @@ _DENSE = (
 Chinese, Korean, kana, Ethiopic, Hebrew; Tamil, Burmese and Khmer, which write one syllable with several; accents.
 """
 _ANY_DENSE = re.compile(f"[{''.join(signs.pattern.strip('[]') for signs, _ in _DENSE)}]")
-_SENTENCE_END = re.compile(rf"[{re.escape(_ENDS)}]+(?=\s|$|[\"'”’“‘»«」』)）])|[。！？।]")
+_SENTENCE_END = re.compile(rf"(?<![{re.escape(_ENDS)}])[{re.escape(_ENDS)}]++(?=\s|$|[\"'”’“‘»«」』)）])|[。！？।]")
 _NO_END = re.compile(
     r"(?:\.\.|․․|…)[.…․]*|(?:^|(?<=\n))[ \t]{0,8}(?:\d{1,3}|[A-Za-z])\.(?=\s)"
     r"|\b(?:etc|vs|approx|No|Nr|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|[A-Za-z](?:\.[A-Za-z]){1,4})\.(?=\s{0,2}(?:$|[a-z\d,;]))"

@@ -88,7 +88,8 @@ def judge_of(options: argparse.Namespace, judges: Sequence[JudgeIdentity], annot
     wanted: str = options.judge_of_results
     if len(judges) > 1:
         names = one_line(", ".join(f"{_title(each)} by {each.rubric}" for each in judges), _LONGEST_LIST)
-        raise ConfigError(f"The results are of several judges: {names}. Give the results of one judge and one rubric.")
+        advice = "Choose one with --filter provenance.model=NAME or --filter provenance.rubric=NAME"
+        raise ConfigError(f"The results are of several judges: {names}. {advice}.")
     if not judges:
         return recorded_judge(wanted or annotator, options.rubric_of_results) if wanted or annotator else None
     [judge] = judges

@@ -31,6 +31,7 @@ from .rating_sides import (
     report_unmatched,
     show_column,
 )
+from .tables import no_column, table_options_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -121,8 +122,10 @@ def _per_system(options: argparse.Namespace, judged: list[Source], labels: list[
     """Estimate each system, and rank them."""
     clustered = options.cluster != ALL_INDEPENDENT
     if not options.labels:
-        show_column(options, labels[0][1].value)
+        show_column(options, labels[0][0], labels[0][1].value)
     rows = SystemRows(judged, labels, is_clustered=clustered)
+    if clustered and options.cluster and not rows.has_clusters:
+        raise no_column("cluster", options.cluster, options.results, table_options_of(options))
     for notes in (rows.notes, rows.label_notes):
         warn_of_skipped(notes.problems, notes.skipped)
     if options.labels:

@@ -14,6 +14,8 @@ from .tables import add_table_options
 from .watching import ask_again, pin
 
 _ASKED, _PINNED = 100, 500
+_IN_FLIGHT = 4
+"""Few, because a watch ends early, and calls that are then in flight were made for nothing."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     too_many = "exit 3 when a larger share of questions got no verdict; default: %(default)s"
     add("--max-unjudged", type=share, default=0.2, metavar="SHARE", help=too_many)
     add_call_options(parser.add_argument_group("calls").add_argument)
+    parser.set_defaults(concurrency=_IN_FLIGHT)
     add_table_options(parser.add_argument_group("table of --items").add_argument)
 
 

@@ -1,7 +1,7 @@
 """Learn the plan of a cascade, by the options of the commands that do."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from polyjudge.calibration.cascade import CascadeItem, Learnt, Unguaranteed, learn
 from polyjudge.clock import utc_now
@@ -46,12 +46,16 @@ def learn_plan(
     *,
     repeats: int = 1,
     token_probabilities: bool = False,
+    coming: Mapping[str, int] | None = None,
 ) -> CascadePlan:
-    """Learn the thresholds of a cascade; a plan without any has the reasons."""
+    """Learn the thresholds of a cascade; a plan without any has the reasons.
+
+    `coming` has the numbers of items without a label, by language, if the guarantee is to be about these.
+    """
     if not any(item.agrees for item in items):
         raise ConfigError("No item of the results has a label.")
     refuse_without_confidence(items, judges)
-    found: Learnt = learn(items, target, options.delta, by_language=options.by_language)
+    found: Learnt = learn(items, target, options.delta, by_language=options.by_language, coming=coming)
     return CascadePlan(
         judges=tuple(judges),
         repeats=repeats,
@@ -62,6 +66,7 @@ def learn_plan(
         groups=found.groups,
         languages=found.languages,
         unguaranteed={tag: _why(target, each) for tag, each in found.unguaranteed.items()},
+        coming=sum((coming or {}).values()),
         placed_by=found.placed_by,
         curve=found.curve,
         created_at=utc_now(),

@@ -2,6 +2,7 @@
 
 import argparse
 import heapq
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -89,7 +90,7 @@ def _learn(
     evidence_path = options.output.with_name(f"{options.output.name}.labelled.jsonl")
     refuse_foreign(plan_path, kind=FileKind.CASCADE, force=options.force)
     labels = _labels(options.labels)
-    sample = _sample(items, {rating.id for rating in labels.ratings if rating.value is not None})
+    sample, coming = _sample(items, {rating.id for rating in labels.ratings if rating.value is not None})
     answers = _Answers(len(judges))
     run = Run(ItemList(sample), Jury(judges, quorum=1), output=evidence_path, exports=[answers], **run_options(options))
     print(f"polyjudge: asking all judges about {len(sample):,} items, to learn from the labels", file=sys.stderr)
@@ -103,7 +104,7 @@ def _learn(
     if summary.status == "unjudged":
         return too_many_unjudged(scores.unjudged, scores.items, options.max_unjudged, scores.unjudged_by_kind)
     _spend(options, summary.spent)
-    plan = _plan(target, judges, answers, labels, options)
+    plan = _plan(target, judges, answers, labels, options, coming)
     sys.stderr.writelines(BLOCK_FORMATS["text"](cascade_blocks(plan, language_table())))
     if not plan.groups:
         print("polyjudge: the target cannot be guaranteed, so nothing else was asked", file=sys.stderr)
@@ -114,7 +115,12 @@ def _learn(
 
 
 def _plan(
-    target: float, judges: Sequence[CandidateJudge], answers: _Answers, labels: Ratings, options: argparse.Namespace
+    target: float,
+    judges: Sequence[CandidateJudge],
+    answers: _Answers,
+    labels: Ratings,
+    options: argparse.Namespace,
+    coming: Mapping[str, int],
 ) -> CascadePlan:
     columns = [
         [(item, members[place]) for item, members in answers.outcomes.values()] for place in range(answers.judges)
@@ -132,6 +138,7 @@ def _plan(
         target,
         repeats=options.repeats,
         token_probabilities=options.token_probabilities,
+        coming=coming,
     )
 
 
@@ -164,14 +171,16 @@ def _labels(paths: Sequence[Path]) -> Ratings:
     return found
 
 
-def _sample(items: Iterable[Item], labelled: set[str]) -> list[Item]:
-    """Return the labelled items, and some of the others by a hash of their ids."""
+def _sample(items: Iterable[Item], labelled: set[str]) -> tuple[list[Item], Mapping[str, int]]:
+    """Return the labelled items and some of the others, by a hash of their ids, and how many there are by language."""
+    coming: Counter[str] = Counter()
     known, others, unknown = list[Item](), list[tuple[str, str, Item]](), set(labelled)
     for item in items:
         if item.id in labelled:
             known.append(item)
             unknown.discard(item.id)
         else:
+            coming[item.language] += 1
             others.append((fingerprint([item.id], 16), item.id, item))
             if len(others) > 2 * _PLACING:
                 others = heapq.nsmallest(_PLACING, others, key=lambda each: each[:2])
@@ -179,7 +188,7 @@ def _sample(items: Iterable[Item], labelled: set[str]) -> list[Item]:
         raise ConfigError("No label is of an item: compare the ids of --labels with those of the items.")
     if unknown:
         print_warning(f"ignored {len(unknown)} labels of other items, such as {min(unknown)[:40]!r}")
-    return [*known, *(item for *_, item in heapq.nsmallest(_PLACING, others, key=lambda each: each[:2]))]
+    return [*known, *(item for *_, item in heapq.nsmallest(_PLACING, others, key=lambda each: each[:2]))], coming
 
 
 def _spend(options: argparse.Namespace, spent: Spent) -> None:
@@ -241,7 +250,9 @@ class CascadeTally:
             print(f"cost:     {saved} ({self._cost / alone:.0%})" if alone else f"cost:     {saved}", file=to)
         print(f"guarantee: {guarantee(self._plan)}", file=to)
         if self._abstained and output is not None:
-            print(f"to label: polyjudge label {output} --filter kind=abstained", file=to)
+            items: Path | None = getattr(options, "items", None)
+            texts = f" --items {shlex.quote(str(items))}" if items is not None else ""
+            print(f"to label: polyjudge label {shlex.quote(str(output))}{texts} --filter kind=abstained", file=to)
 
     def _share(self, count: int) -> str:
         return f"{count / self._items:.0%}" if self._items else "0%"

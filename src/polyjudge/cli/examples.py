@@ -103,7 +103,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "mqm-ende.tsv ratings.jsonl",
         "mqm-ende.tsv metrics-folder --to mt-metrics-eval",
     ),
-    "label": ("answers.csv", "results.json --scale pass-fail --sample 50"),
+    "label": ("answers.csv", "results.json --sample informative --size 50"),
     "view": ("", "--open"),
     "providers": ("", "--check"),
     "plugins": ("", "--format json"),

@@ -31,9 +31,11 @@ def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) 
     add_cache_options(parser.add_argument_group("cache").add_argument)
 
 
-def add_judge_options(add: Callable[..., object], *, default: str, help: str) -> None:
+def add_judge_options(
+    add: Callable[..., object], *, default: str, help: str, metavar: str = "NAME[/MODEL][,…]"
+) -> None:
     """Add the options that name judges and decide what their failures mean."""
-    add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=help)
+    add("--judge", default=default, metavar=metavar, help=help)
     add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
     add("--require-judge", action="store_true", help="exit 3 instead of skipping when a judge cannot be used")
     too_many = "exit 3 when a larger share of items could not be judged; default: %(default)s"

@@ -98,12 +98,12 @@ def _in_results(options: argparse.Namespace) -> Sides:
     judged, others = read_side(options.results, "score", options), Ratings()
     for path in options.results:
         read_side([path], "label", options, column=column, into=others, in_results=True)
-    return Sides(judged, others, options.results, show_column(options, column))
+    return Sides(judged, others, options.results, show_column(options, options.results[0], column))
 
 
-def show_column(options: argparse.Namespace, column: str) -> str:
+def show_column(options: argparse.Namespace, first: Path, column: str) -> str:
     """Print which column of the results has the labels, and return its name."""
-    table, first = table_options_of(options), options.results[0]
+    table = table_options_of(options)
     shown = column_map(first, table).columns.get(column, column)
     tool = None if options.label or table.columns else tool_format_of(first)
     what = f"those of {tool.name}" if tool is not None else f"column {harmless(shown)!r}"

@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--reason", default="", metavar="TEXT", help="why the findings of --write-accepted are accepted")
     group = parser.add_argument_group("judge").add_argument
     judged = "model that is asked whether the translations say what the sources say; default: none, checks only"
-    add_judge_options(group, default="", help=judged)
+    add_judge_options(group, default="", help=judged, metavar="NAME[/MODEL]")
     group("--show-prompt", action="store_true", help="print the prompt of the first call, and stop")
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)

@@ -4,7 +4,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -42,16 +41,22 @@ class LabelledSystems:
 
 
 def has_several_systems(sources: Sequence[Source]) -> bool:
-    """Say whether files have several systems: in the first rows they name two, or two files have an id in common."""
+    """Say whether the rows of files name two systems, or two files without systems have an id in common.
+
+    Of rows that name no system, only the first ones of each file are looked at.
+    """
     named, ids = set[str](), dict[str, Path]()
     for path, columns in sources:
         if path.name.endswith(_SYSTEM_SCORES):
             return False
-        for rating in islice(each_rating(path, columns, Ratings()), _ROWS_LOOKED_AT):
-            if rating.other_system:
-                return False
-            named.add(rating.system)
-            if len(named - {""}) > 1 or (not rating.system and ids.setdefault(rating.id, path) != path):
+        for number, rating in enumerate(each_rating(path, columns, Ratings())):
+            if rating.other_system or (not rating.system and number >= _ROWS_LOOKED_AT):
+                break
+            if rating.system:
+                named.add(rating.system)
+            elif ids.setdefault(rating.id, path) != path:
+                return True
+            if len(named) > 1:
                 return True
     return False
 
@@ -70,6 +75,7 @@ class SystemRows:
     systems: Codes = field(default_factory=Codes)
     languages: Codes = field(default_factory=Codes)
     unjudged: "Counter[str]" = field(default_factory=Counter[str])
+    has_clusters: bool = False
     _ids: "array[int]" = field(default_factory=lambda: array("Q"))
     _clusters: "array[int]" = field(default_factory=lambda: array("Q"))
     _of: "array[int]" = field(default_factory=lambda: array("i"))
@@ -82,10 +88,13 @@ class SystemRows:
     _drawn: "array[float]" = field(default_factory=lambda: array("d"))
 
     def __post_init__(self) -> None:
-        names = names_of([path for path, _ in self.judged]) if len(self.judged) > 1 else {}
+        names = names_of([path for path, _ in self.judged])
         for path, columns in self.judged:
+            before = len(self._values) + self.unjudged.total()
             for rating in each_rating(path, columns, self.notes):
                 self._add(rating, rating.system or names.get(path, ""), path)
+            if len(self._values) + self.unjudged.total() == before:
+                raise DataError(f"no scores found{_first(self.notes)}", path=path)
         kinds = set[tuple[float | None, bool, bool]]()
         for path, columns in self.labels:
             for rating in each_rating(path, columns, self.label_notes):
@@ -100,6 +109,7 @@ class SystemRows:
             self.unjudged[system] += 1
             return
         _check_size(rating, path)
+        self.has_clusters |= bool(rating.cluster)
         self._of.append(self.systems.number(system))
         if len(self.systems) > MOST_SYSTEMS:
             raise DataError(f"more than {MOST_SYSTEMS} systems; use rows of fewer only", path=path)
@@ -129,7 +139,7 @@ class SystemRows:
     def labelled(self, pass_from: tuple[float, float] | None) -> LabelledSystems:
         """Join scores and labels; with the lowest values that pass of judge and people, all are verdicts."""
         if not len(self._values):
-            raise DataError(f"no scores found{_first(self.notes)}", path=self.judged[0][0])
+            raise DataError("no item has a verdict of the judge", path=self.judged[0][0])
         values, of = np.frombuffer(self._values, np.float64), np.frombuffer(self._of, np.int32)
         ids, strata = np.frombuffer(self._ids, np.uint64), np.frombuffer(self._language, np.int32)
         self._refuse_duplicates(ids * _ODD + of.astype(np.uint64))
@@ -156,7 +166,7 @@ class SystemRows:
             )
         return LabelledSystems(
             estimate="pass rate" if pass_from else "mean",
-            systems=tuple(name or "no system" for name in self.systems.names),
+            systems=self.systems.names,
             languages=self.languages.names,
             samples=tuple(samples),
             notes=tuple(notes),
@@ -223,7 +233,7 @@ class SystemRows:
         if counts.max(initial=0) < 2:
             return
         seen = set[tuple[str, str]]()
-        names = names_of([path for path, _ in self.judged]) if len(self.judged) > 1 else {}
+        names = names_of([path for path, _ in self.judged])
         for path, rating in _each(self.judged):
             if rating.value is None:
                 continue

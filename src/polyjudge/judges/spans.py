@@ -218,9 +218,10 @@ def proposals(outcome: JudgeResult) -> dict[str, tuple[ErrorSpan, ...]]:
     found: dict[str, tuple[ErrorSpan, ...]] = {}
     for each in outcome.members:
         origin = each.provenance
-        if isinstance(each, Failure) or origin is None or origin.rubric == VERIFICATION:
+        if isinstance(each, Failure) or (origin is not None and origin.rubric == VERIFICATION):
             continue  # a second judge only confirms
-        own = proposals(each) or {annotator_name(origin.provider, origin.model, origin.repeat): each.spans}
+        named = annotator_name(origin.provider, origin.model, origin.repeat) if origin else each.model or "judge"
+        own = proposals(each) or {named: each.spans}
         for name, spans in own.items():
             number = 0
             while (unique := f"{name} ({number + 1})" if number else name) in found:

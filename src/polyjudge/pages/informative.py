@@ -41,13 +41,20 @@ def plan_path(labels: Path) -> Path:
 def draw_informative(
     candidates: Sequence[Candidate], doubts: Mapping[str, Doubt], count: int, seed: int, *, passes: bool
 ) -> list[Drawn]:
-    """Return a sample with every language, if `count` allows, in which items that say more have higher probabilities.
+    """Return a sample with every language, in which items that say more have higher probabilities.
 
     `passes`: the labels are pass and fail, and scores near the judge's threshold say most.
     """
     by_language: defaultdict[str, list[Candidate]] = defaultdict(list)
     for each in sorted(candidates, key=lambda each: each.id):
         by_language[each.language].append(each)
+    if count < len(by_language):
+        message = (
+            f"{count} items cannot be of all {len(by_language)} languages, and those left out would have no chance"
+        )
+        raise ConfigError(
+            f"{message}. Give more, or label some languages only", option="size", value=str(len(by_language))
+        )
     drawn: list[Drawn] = []
     for language, share in allotted(by_language, min(count, len(candidates)), seed).items():
         group = by_language[language]

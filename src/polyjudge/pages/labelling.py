@@ -139,7 +139,8 @@ class Labelling:
         known, points = self._running.known(values), self._running.points
         newest = points[max(points)] if points else Figure()
         left = Counter(each.language for each in self.task.sample.items.values() if each.id not in values)
-        return next_hour(known, self._running.judged, left, newest, pace(self._labels.values()))
+        seconds, bounds = pace(self._labels.values()), _BOUNDS[self.task.scale]
+        return next_hour(known, self._running.judged, left, newest, seconds, bounds)
 
     def newest_next_hour(self) -> NextHour:
         """Return what one more hour would buy, from all labels."""

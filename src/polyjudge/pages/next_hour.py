@@ -16,7 +16,7 @@ from polyjudge.statistics.estimates import MIN_LABELS_FOR_WEIGHT, student
 from polyjudge.statistics.group_correction import BORROWED_LABELS
 from polyjudge.store.labels import Label
 
-from .estimates import Known
+from .estimates import Bounds, Known
 
 USUAL_SECONDS = 30.0
 """Of a label, before enough are there to measure it."""
@@ -76,16 +76,18 @@ def next_hour(
     left: Mapping[str, int],
     estimate: Figure,
     seconds: tuple[float, bool],
+    bounds: Bounds,
 ) -> NextHour:
     """Return the expected widths now and after an hour at this pace.
 
     `known` are the labels so far, `judged` the judge's scores of all items by language on people's scale, and `left`
     the items of the sample without a label. Labels come in a random order, so languages gain by what is left of them.
-    The spread of labels is that within a language, shrunk to that of all; before there are labels, that of the scores.
+    The spread of labels is that within a language, shrunk to that of all; before there are labels, that of the scores,
+    or without any a quarter of the scale.
     """
     remaining = sum(left.values())
     more = min(int(_HOUR_S / seconds[0]), remaining)
-    spreads, counts = _spreads(known, judged), Counter(each.language for each in known)
+    spreads, counts = _spreads(known, judged, (bounds[1] - bounds[0]) / 4), Counter(each.language for each in known)
     widths = [
         _width(tag, counts[tag], more * left.get(tag, 0) / remaining if remaining else 0.0, spreads[tag])
         for tag in judged
@@ -120,11 +122,10 @@ def _overall(
     return _width("", labels, more, spread)
 
 
-def _spreads(known: Sequence[Known], judged: Mapping[str, Sequence[float]]) -> dict[str, float]:
+def _spreads(known: Sequence[Known], judged: Mapping[str, Sequence[float]], usual: float) -> dict[str, float]:
     """Return the standard deviation of one label by language, without what the judge's score explains of it."""
-    of_scores = {tag: float(np.std(scores)) for tag, scores in judged.items()}
     if len(known) < 2:
-        return of_scores
+        return {tag: float(np.std(scores)) or usual for tag, scores in judged.items()}
     score, value = (np.array(each) for each in zip(*((each.score, each.value) for each in known), strict=True))
     centred, slope = score - score.mean(), 0.5
     if len(known) >= MIN_LABELS_FOR_WEIGHT:

@@ -14,7 +14,7 @@ from polyjudge.files.opening import inner_suffix
 from polyjudge.formats.columns import AS_IT_IS, TableOptions
 from polyjudge.formats.items import ItemSource
 from polyjudge.formats.ratings import Rating, RatingColumns, has_translation_scores, read_ratings
-from polyjudge.formats.row_files import column_map, first_row_of
+from polyjudge.formats.row_files import column_map, first_row_of, named_rows_of
 from polyjudge.formats.translation_results import TranslationResults, is_results_file
 from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.outcomes import Item
@@ -260,7 +260,33 @@ def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
         if rating.id in ratings:
             raise DataError(f"two scores for item {rating.id!r}. Give the results of one judge.", path=path)
         ratings[rating.id] = rating
-    return ratings, found.problems
+    return _chosen_in_results(source, ratings), found.problems
+
+
+def _chosen_in_results(source: Source, ratings: dict[str, Rating]) -> dict[str, Rating]:
+    """Return the ratings that filters on columns of the results choose, such as kind=abstained."""
+    filters = _filters_of_results(source)
+    if not filters:
+        return ratings
+    chosen, known = set[str](), set[str]()
+    for _, row in named_rows_of(source.results, source.reading):
+        if not isinstance(row, str):
+            known.update(row)
+            if all(str(row.get(name, "")) in values for name, values in filters.items()):
+                chosen.add(str(row.get("id")))
+    if unknown := sorted(filters.keys() - known):
+        names = one_line(", ".join(sorted(known)), 300)
+        raise DataError(f"no column {unknown[0]!r}. Found: {names}", path=source.results, option="filter")
+    return {own_id: rating for own_id, rating in ratings.items() if own_id in chosen}
+
+
+def _filters_of_results(source: Source) -> Mapping[str, frozenset[str]]:
+    """Return the filters on columns that the texts do not have, if these are in a file of their own."""
+    if source.items is None:
+        return {}
+    columns = column_map(source.items, source.reading)
+    known = {LANGUAGE, *columns.found, *columns.columns}
+    return {name: values for name, values in source.filters.items() if name not in known}
 
 
 def _is_rated(source: Source) -> bool:
@@ -292,7 +318,8 @@ def _items(source: Source) -> Iterator[Item]:
 
 def _column_filters(source: Source, texts: Path) -> Mapping[str, frozenset[str]]:
     """Return the filters on the rows with the texts, apart from their language; refuse one without its column."""
-    found = {name: values for name, values in source.filters.items() if name != LANGUAGE}
+    elsewhere = {LANGUAGE, *_filters_of_results(source)}
+    found = {name: values for name, values in source.filters.items() if name not in elsewhere}
     if found:
         columns = column_map(texts, source.reading)
         known = {*columns.found, *columns.columns}

@@ -174,6 +174,8 @@ class LanguageTrust(Struct, frozen=True, kw_only=True, rename="camel"):
     """Share of the recorded items with a verdict."""
     ordering: Figure | None = None
     """How often it puts the better of two items first, by people's labels; 0.5 is chance."""
+    people_ordering: Number | None = None
+    """The same of one person by the labels of the others, averaged over people."""
     verdict_from: str = ""
     """What the verdict is based on: empty for perturbed texts, else `labels`."""
 

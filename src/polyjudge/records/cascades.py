@@ -72,6 +72,8 @@ class CascadePlan(Struct, frozen=True, kw_only=True, rename="camel"):
     """The languages of the labelled items behind the empty name."""
     unguaranteed: Mapping[str, str] = {}
     """Languages for which the target cannot be guaranteed, and why: all their items are abstentions."""
+    coming: int = 0
+    """The number of items without a label that the guarantee is about; 0 if it is about the rate in the long run."""
     placed_by: int = 0
     """Items without labels, or left out of the test, that placed the thresholds."""
     curve: tuple[CascadePoint, ...] = ()

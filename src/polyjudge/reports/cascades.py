@@ -25,10 +25,10 @@ def guarantee(plan: CascadePlan) -> str:
     """Return what a plan guarantees, in one sentence."""
     labels = sum(each.labels for each in plan.groups.values())
     languages = ", in each language by itself" if set(plan.groups) - {""} else ""
+    which = f"the {plan.coming:,} items without a label, and later ones" if plan.coming else "items like these"
     return (
-        f"Of the items that this cascade answers, at least {_percent(plan.target)} agree with "
-        f"people{languages}: with a probability of {_percent(1 - plan.delta)} over the choice of the "
-        f"{counted(labels, 'label')}, for items like the labelled ones."
+        f"Among the answers about {which}, at least {_percent(plan.target)} agree with people{languages}: with a "
+        f"probability of {_percent(1 - plan.delta)} over the choice of the {counted(labels, 'label')}."
     )
 
 

@@ -84,13 +84,22 @@ def _languages(languages: Mapping[str, LanguageTrust], table: LanguageTable) -> 
             trust.verdict,
             "" if not trust.verdict_from and not trust.comparisons else trust.verdict_from or "perturbed texts",
             figure_text(trust.ordering or Figure()),
+            figure_text(Figure(trust.people_ordering)),
             str(trust.labels),
             figure_text(trust.verdicts or Figure()),
         )
         for tag, trust in languages.items()
     )
-    header = ("Language", "Verdict", "Verdict from", "Better item first", LABELS.capitalize(), "With a verdict")
-    return Table(header, rows, (3, 4, 5))
+    header = (
+        "Language",
+        "Verdict",
+        "Verdict from",
+        "Better item first",
+        "One person",
+        LABELS.capitalize(),
+        "With a verdict",
+    )
+    return Table(header, rows, (3, 4, 5, 6))
 
 
 def _title(tag: str, table: LanguageTable) -> str:

@@ -38,6 +38,7 @@ from .tallies import Tally
 from .wording import Commands, counted, plain, units
 
 SCHEMA_VERSION = 1
+_MOST_PROBABILITIES = 6
 _LONGEST_CELL = 200
 _LONGEST_TEXT = 600
 _LONGEST_NAME = 100
@@ -128,8 +129,23 @@ def _row_lines(row: RunRow) -> Iterator[str]:
     yield from span_lines(row.spans)
     if row.subscores:
         yield f"Scores: {subscores_text(row)}"
+    yield from confidence_lines(row)
     if row.raw and row.raw.strip() != row.reason.strip():
         yield f"Raw reply: {one_line(row.raw, _LONGEST_CELL)}"
+
+
+def confidence_lines(row: RunRow) -> Iterator[str]:
+    """Yield what the tokens of the reply say about the verdict, and which judge of a cascade gave it."""
+    if row.probabilities:
+        most = sorted(row.probabilities.items(), key=lambda pair: -pair[1])[:_MOST_PROBABILITIES]
+        shares = ", ".join(f"{one_line(name, _LONGEST_CELL)} {share:.1%}" for name, share in most)
+        other = f"; other tokens {row.other_probability:.1%}" if row.other_probability else ""
+        yield f"Token probabilities: {shares}{other}"
+    if row.expected_score is not None:
+        yield f"Expected score: {row.expected_score:.4g}"
+    if row.answered_by:
+        sure = "" if row.confidence is None else f", confidence {row.confidence:.3g}"
+        yield f"Answered by: {one_line(row.answered_by, _LONGEST_CELL)}{sure}"
 
 
 def text_lines(row: RunRow) -> Iterator[str]:

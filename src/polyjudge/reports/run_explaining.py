@@ -11,7 +11,7 @@ from polyjudge.verdicts.translation import NEEDED_SHARE
 
 from .blocks import Block, Heading, Lines, Table
 from .explaining import MOST_SHOWN, finding_lines, provenance_text
-from .run_blocks import failure_table, row_title, subscores_text, text_lines
+from .run_blocks import confidence_lines, failure_table, row_title, subscores_text, text_lines
 from .run_rows import RunRow, RunRows, shipped_rubric
 from .run_summary import (
     group_label,
@@ -29,7 +29,6 @@ from .wording import Commands, counted, plain, share_rule, units
 
 _LONGEST_TEXT = 600
 _LONGEST_NAME = 100
-_MOST_PROBABILITIES = 6
 
 
 def explain_run(report: RunReport) -> Iterator[Block]:
@@ -158,17 +157,6 @@ def _item_decisions(rows: RunRows, row: RunRow) -> Iterator[str]:
     yield f"Result: {row.status or 'a score'}{f', score {row.score:.4g}' if row.score is not None else ''}."
 
 
-def _token_lines(row: RunRow) -> Iterator[str]:
-    """Yield what the tokens of the reply say about the verdict."""
-    if row.probabilities:
-        most = sorted(row.probabilities.items(), key=lambda pair: -pair[1])[:_MOST_PROBABILITIES]
-        shares = ", ".join(f"{one_line(name, _LONGEST_NAME)} {share:.1%}" for name, share in most)
-        other = f"; other tokens {row.other_probability:.1%}" if row.other_probability else ""
-        yield f"Token probabilities: {shares}{other}"
-    if row.expected_score is not None:
-        yield f"Expected score: {row.expected_score:.4g}"
-
-
 def _evidence(row: RunRow, table: LanguageTable) -> Iterator[str]:
     """Yield the texts of a row, the findings in it, and what the judge says."""
     yield from text_lines(row)
@@ -178,7 +166,7 @@ def _evidence(row: RunRow, table: LanguageTable) -> Iterator[str]:
         yield from finding_lines(row.output, TextChecker(table).check(row.output, known, source=row.source).problems)
     if row.subscores or row.flags:
         yield f"Scores: {subscores_text(row)}"
-    yield from _token_lines(row)
+    yield from confidence_lines(row)
     if row.reason:
         yield f"Judge: {one_line(row.reason, _LONGEST_TEXT)}"
     if row.raw and row.raw.strip() != row.reason.strip():

@@ -58,6 +58,9 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """The token probabilities of the verdicts or scores, if they were asked for."""
     other_probability: float | None = None
     expected_score: float | None = None
+    answered_by: str = ""
+    """The judge of a cascade whose answer it is."""
+    confidence: float | None = None
     columns: Mapping[str, Any] = {}
     """The columns of the row and of its item."""
 
@@ -123,6 +126,8 @@ class RunRows:
             probabilities=result.probabilities if result else {},
             other_probability=result.other_probability if result else None,
             expected_score=result.expected_score if result else None,
+            answered_by=result.answered_by if result else "",
+            confidence=result.confidence if result else None,
             columns=columns,
         )
 

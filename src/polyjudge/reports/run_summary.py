@@ -136,9 +136,7 @@ def run_steps(report: RunReport, commands: Commands) -> Iterator[Step]:
     elif not report.has_rule and report.total.scores.count and not report.preferences.count:
         rule = "Decide from which score on an item is good enough; there is no pass rule."
         yield Step(text=f"{rule} Read the lowest scores, below, to choose it.", command=commands.with_rule)
-    if report.total.counts["UNJUDGED"]:
-        missing = counted(report.total.counts["UNJUDGED"], report.unit)
-        yield Step(text=f"Judge again what has no verdict: {missing}.", command=commands.retry)
+    yield from _steps_without_verdict(report, commands)
     if report.without_text == report.total.rows and report.kind in ("score", "translation scores"):
         yield Step(text="See the texts beside the reasons: give the items.", command=commands.with_texts)
     loose = [group.value for group in groups if group.status == "PASS" and not group.is_calibrated]
@@ -147,6 +145,15 @@ def run_steps(report: RunReport, commands: Commands) -> Iterator[Step]:
         yield Step(text=reliable, command=commands.filled("calibrate", loose))
         if people := commands.filled("label", loose):
             yield Step(text="Or let people label a sample, and compare.", command=people)
+
+
+def _steps_without_verdict(report: RunReport, commands: Commands) -> Iterator[Step]:
+    abstained = report.total.failures["abstained"]
+    missing = report.total.counts["UNJUDGED"] - abstained
+    if abstained:
+        yield Step(text=f"Let people label what the cascade left to them: {counted(abstained, report.unit)}.")
+    if missing > 0:
+        yield Step(text=f"Judge again what has no verdict: {counted(missing, report.unit)}.", command=commands.retry)
 
 
 def _language_steps(report: RunReport, groups: Sequence[Group], commands: Commands) -> Iterator[Step]:

@@ -20,7 +20,13 @@ _LONGEST_LISTING = 400_000_000
 _LONGEST_BLOB = 128_000_000
 _SHOWN = 200
 _SETTINGS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.pager=cat")
-_LOCALE = {"LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
+_LOCALE = {
+    "LC_ALL": "C",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
 _DEEPER = "Fetch its history: in actions/checkout, set fetch-depth to 0; elsewhere, run: git fetch --unshallow."
 _FAILED = 128
 

@@ -10,9 +10,7 @@ from .accelerators import IN_BRACKETS, accelerator_places
 
 _MARKS = ("%", "{", "$", "<", "&", "\\", "#", "}")
 """Without one of these, a text has nothing to take out but a shortcut."""
-_SELECTORS = (
-    r"\{\s*[\w$.]+\s*,\s*(?:plural|select|selectordinal)\s*,|(?:=\d+|zero|one|two|few|many|other|\w+)\s*\{(?=[^{}]*\})"
-)
+_SELECTORS = r"\{\s*[\w$.]+\s*,\s*(?:plural|select|selectordinal)\s*,|(?:=\d+|(?<!\w)\w+)\s*\{(?=[^{}]*\})"
 PROTECTED = re.compile(
     "|".join(
         [

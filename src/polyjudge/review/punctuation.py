@@ -22,6 +22,7 @@ _ENDS: tuple[tuple[End, str], ...] = (
 _ENDING: tuple[tuple[End, "re.Pattern[str]"], ...] = tuple(
     (name, re.compile(rf"{marks}\s*\Z")) for name, marks in _ENDS
 )
+_LONGEST_END = 20
 _NO_QUESTION_MARKS = {"th", "lo", "km", "my", "bo", "ja", "zh", "yue"}
 _ARMENIAN = re.compile("[՞՜]")
 _ABBREVIATION = re.compile(
@@ -30,8 +31,10 @@ _ABBREVIATION = re.compile(
 _SENTENCE_WORDS = 3
 """A label of fewer words ends with a full stop only if its last word is an abbreviation."""
 _SPANISH = {"?": "¿", "!": "¡"}
-_WORD_BEFORE = re.compile(r"[^\W\d_]{2,}[\s\"'“”’«»()]{0,40}([?!])(?=\s|$|[\"')\]»])")
-"""A placeholder that was taken out left spaces, perhaps in quotation marks."""
+_SPANISH_END = re.compile(r"[?!](?=\s|$|[\"')\]»])")
+_AROUND_WORDS = " \t\n\u00a0\"'“”’«»()"
+"""What may be between a word and its mark: a placeholder that was taken out left spaces, perhaps in quotation marks."""
+_BEFORE = 60
 
 
 def punctuation_findings(text: str, source: str, language: Language, *, ends_alike: bool = True) -> Iterator[Finding]:
@@ -59,8 +62,9 @@ def end_of(text: str, base: str = "") -> End:
         return "question mark" if match[0] == "՞" else "exclamation mark"
     if base == "hy" and end.endswith(":"):
         return "full stop"
+    last = end[-_LONGEST_END:]
     for name, pattern in _ENDING:
-        if pattern.search(end):
+        if pattern.search(last):
             return name
     return ""
 
@@ -132,11 +136,12 @@ def _patterns(base: str) -> tuple[tuple[Any, Mapping[str, str], Severity], ...]:
 
 
 def _spanish(text: str, source: str) -> Iterator[Finding]:
-    for match in _WORD_BEFORE.finditer(text):
-        mark = match[1]
-        if _SPANISH[mark] not in text and mark in source:
+    lacking = [mark for mark, start in _SPANISH.items() if mark in source and mark in text and start not in text]
+    for match in _SPANISH_END.finditer(text) if lacking else ():
+        mark, word = match[0], text[max(0, match.start() - _BEFORE) : match.start()].rstrip(_AROUND_WORDS)[-2:]
+        if mark in lacking and len(word) > 1 and word.isalpha():
             message = f"In Spanish, what ends with {mark!r} starts with {_SPANISH[mark]!r}."
-            yield Finding("language_mark", "warn", message, match.start(1), match.end(1))
+            yield Finding("language_mark", "warn", message, match.start(), match.end())
             return
 
 

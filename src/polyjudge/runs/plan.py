@@ -13,7 +13,7 @@ from polyjudge.judges.base import ItemWorker, Judge, ModelAddresses, as_item_jud
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import offline_model
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
-from polyjudge.records.outcomes import Item, JudgeResult, Outcome, Provenance, RunOutcome
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.spans import VERIFICATION
 from polyjudge.rubrics.prompts import PromptRenderer
@@ -153,10 +153,11 @@ def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item]
     known, names = StoredOutcomes(), _own_names(judge)
     hashes = prompt_hashes_of(judge)
     for item_id, outcome in rows:
-        if isinstance(outcome, JudgeResult):
+        if isinstance(outcome, JudgeResult) or (isinstance(outcome, Failure) and outcome.kind == "abstained"):
             known.add(item_id, outcome)
     for item in items:
-        if not isinstance(result := known.get(item.id), JudgeResult):
+        result = known.get(item.id)
+        if not isinstance(result, JudgeResult | Failure):
             continue
         known.want(item.id)
         if others := {f"{each.provider}/{each.model}" for each in _provenances(result)} - names:

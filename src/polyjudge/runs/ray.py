@@ -18,6 +18,8 @@ from polyjudge.files.atomic import lock_folder
 from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder, make_folder
 from polyjudge.formats.items import ItemSource
 from polyjudge.judges.base import ItemWorker, bound, close_judge
+from polyjudge.judges.cascade import Cascade
+from polyjudge.judges.jury import Jury
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.providers.models import user_models
@@ -190,10 +192,18 @@ def refuse_unfit(
     if isinstance(judge, OfflineJudge) and not judge.policy.changes_nothing:
         what = "the workers of Ray run all checks at their own severity, and accept no finding"
         raise ConfigError(f"{what}. Use the local engine, or leave out the settings and the accepted findings")
-    if isinstance(judge, RubricJudge) and judge.asker.wants_tokens:
-        raise ConfigError("the workers of Ray do not ask for token probabilities; use the local engine")
+    _refuse_judge(judge)
     if models_of(judge) and not isinstance(cache, str | Path):
         raise ConfigError("Ray needs a cache that the workers share: a path or a PostgreSQL URL")
+
+
+def _refuse_judge(judge: ItemWorker) -> None:
+    """Refuse a judge that the workers would ask in another way."""
+    if isinstance(judge, Cascade):
+        raise ConfigError("a cascade asks its judges on one machine; use the local engine")
+    members = judge.judges if isinstance(judge, Jury) else [judge]
+    if any(isinstance(each, RubricJudge) and each.asker.wants_tokens for each in members):
+        raise ConfigError("the workers of Ray do not ask for token probabilities; use the local engine")
 
 
 def joins_cluster() -> bool:

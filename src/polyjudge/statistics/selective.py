@@ -6,6 +6,9 @@ rate is below the limit is tested exactly on labelled items (Clopper and Pearson
 is shared out over a few of them, and each one that passes hands its share to the next (the fallback procedure of Wiens,
 2003). So the probability that any policy passes whose error rate is above the limit is at most the allowed error,
 without assumptions on how confidence and errors are related.
+
+That is about the rate in the long run. Among a known number of items to come, the share of errors varies around it. A
+policy then also has to pass an exact test of that share, for which the labelled items are a random sample of all.
 """
 
 import math
@@ -24,6 +27,8 @@ class Trial(NamedTuple):
     answered: int
     errors: int
     """Of the answered items, those where people say otherwise."""
+    others: int = 0
+    """How many of the items without a label the policy answers; 0 for a statement about the long run only."""
 
 
 def binomial_tail(errors: int, count: int, rate: float) -> float:
@@ -31,6 +36,33 @@ def binomial_tail(errors: int, count: int, rate: float) -> float:
     if errors < 0:
         return 0.0
     return 1.0 if errors >= count else incomplete_beta(count - errors, errors + 1, 1 - rate)
+
+
+def p_value(trial: Trial, limit: float) -> float:
+    """Return how likely so few errors are, at most, if the limit is exceeded: in the long run or among the others."""
+    in_the_long_run = binomial_tail(trial.errors, trial.answered, limit)
+    return max(in_the_long_run, _others_tail(trial, limit)) if trial.others else in_the_long_run
+
+
+def _others_tail(trial: Trial, limit: float) -> float:
+    """Return the probability of at most so many errors among the labelled, with one too many among the others."""
+    too_many = math.floor(limit * trial.others + 1e-9) + 1
+    total, errors = trial.answered + trial.others, trial.errors + too_many
+    if too_many > trial.others:
+        return 0.0
+    whole = _log_choose(total, trial.others)
+    return min(
+        1.0,
+        sum(
+            math.exp(_log_choose(errors, place) + _log_choose(total - errors, trial.others - place) - whole)
+            for place in range(too_many, min(errors, trial.others) + 1)
+            if total - errors >= trial.others - place
+        ),
+    )
+
+
+def _log_choose(count: int, chosen: int) -> float:
+    return math.lgamma(count + 1) - math.lgamma(chosen + 1) - math.lgamma(count - chosen + 1)
 
 
 def most_likely_rate(errors: int, count: int, level: float) -> float:
@@ -53,7 +85,7 @@ def certified(trials: Sequence[Trial], limit: float, delta: float, starts: Seque
     last, level = None, 0.0
     for place, trial in enumerate(trials):
         level += delta * starts.count(place) / len(starts)
-        if level > 0 and binomial_tail(trial.errors, trial.answered, limit) <= level:
+        if level > 0 and trial.answered and p_value(trial, limit) <= level:
             last = place
         else:
             level = 0.0

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyjudge.records.calibration import Figure
 
@@ -20,6 +21,7 @@ from .skewed import distances, labels_needed, least_quantile, skewness_of_mean, 
 FEWEST_FOR_CHECK = 10
 """With fewer labels a system cannot be checked, and is estimated from the labels of the others."""
 _FEWEST_FOR_SLOPE = 6
+_FEWEST_IN_LANGUAGE = 2
 _POWER = 0.8
 
 
@@ -81,10 +83,10 @@ class Slope:
 
 
 def slope_of(samples: Iterable[SystemSample], step: float) -> Slope:
-    """Return the slope over the labels of some systems; never negative, and one half with fewer than six labels."""
+    """Return the slope within systems and languages; never negative, and one half with fewer than six labels."""
     along = across = squares = 0.0
     degrees, parts = -1, list[tuple[Floats, Floats, Floats]]()
-    for each in samples:
+    for each in (group for sample in samples for group in _groups(sample)):
         if each.labels < 2:
             continue
         weights, judge, people = each.weights, each.judge, each.people
@@ -98,6 +100,12 @@ def slope_of(samples: Iterable[SystemSample], step: float) -> Slope:
         squares += float(weights @ (people - value * judge) ** 2)
     spread = max(squares, step**2) / max(degrees, 1)
     return Slope(value, spread / along if is_known and value > 0 else 0.0, spread)
+
+
+def _groups(sample: SystemSample) -> list[SystemSample]:
+    """Return the languages of a system if each has two labels, else the system."""
+    groups = [sample.among(stratum) for stratum in np.unique(sample.strata).tolist()]
+    return [sample] if any(each.labels < 2 for each in groups) else groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +139,7 @@ def mean_of(sample: SystemSample, slope: float, step: float, *, only_these: bool
     labels are a random sample. Each language counts by its items if all have two labels. The error is that of the mean
     over all items like these; with `only_these`, over the judged items.
     """
-    groups = [sample.among(stratum) for stratum in np.unique(sample.strata).tolist()]
-    if any(each.labels < 2 for each in groups):
-        groups = [sample]
+    groups = _groups(sample)
     total, value, away, least = len(sample.judged), 0.0, 0.0, 0.0
     numbers = np.unique(np.concatenate([each.clusters[each.places] for each in groups]))
     degrees = max(len(numbers) - len(groups), 1)
@@ -232,35 +238,62 @@ def _degrees(first: Estimate, second: Estimate) -> int:
 def shift_of(own: SystemSample, others: Sequence[SystemSample], step: float) -> Difference:
     """Return by how much people's mean score of a system differs from the judge's as corrected on other systems.
 
-    The correction is a line: the slope within all these systems, and the mean remainder of the others.
+    The correction is a line: the slope within all these systems, and the mean remainder of the others in each language,
+    which counts by the system's own labels. Where the others lack labels in most of its languages, languages are
+    disregarded.
     """
     slope = slope_of([own, *others], step)
-    mine, labels = _remainder(own, slope.value, step), sum(each.labels for each in others)
-    theirs = [_remainder(each, slope.value, step) for each in others]
-    shares = [each.labels / labels for each in others]
-    errors = np.concatenate([share * each.parts for share, each in zip(shares, theirs, strict=True)])
-    numbers, parts = _by_cluster(np.concatenate([each.clusters for each in theirs]), errors)
-    common = Estimate(
-        sum(share * each.value for share, each in zip(shares, theirs, strict=True)),
-        parts,
-        numbers,
-        len(numbers),
-        max(1, len(numbers) - len(theirs)),
-        sum(share * each.away for share, each in zip(shares, theirs, strict=True)),
-        least=sum(share**2 * each.least for share, each in zip(shares, theirs, strict=True)),
+    mine, theirs = _labels_of([own], slope.value), _labels_of(others, slope.value)
+    size = 1 + int(max(mine.strata.max(), theirs.strata.max()))
+    known = np.bincount(theirs.strata, minlength=size) >= _FEWEST_IN_LANGUAGE
+    if 2 * known[mine.strata].sum() < len(mine.rest):
+        mine, theirs, known = mine.together(), theirs.together(), np.ones(1, dtype=bool)
+    mine, theirs = mine.where(known[mine.strata]), theirs.where(known[theirs.strata])
+    shares = _sums(mine.strata, mine.weights, len(known)) / mine.weights.sum()
+    return difference_of(mine.mean(shares, step), theirs.mean(shares, step), slope.variance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """Labels of one or more systems."""
+
+    rest: Floats
+    """People's score minus the judge's times the slope."""
+    judge: Floats
+    weights: Floats
+    strata: Codes
+    clusters: Codes
+
+    def where(self, chosen: NDArray[np.bool_]) -> "_Labels":
+        """Return some of the labels."""
+        rest, judge, weights = self.rest[chosen], self.judge[chosen], self.weights[chosen]
+        return _Labels(rest, judge, weights, self.strata[chosen], self.clusters[chosen])
+
+    def together(self) -> "_Labels":
+        """Return the labels as if all were of one language."""
+        return _Labels(self.rest, self.judge, self.weights, np.zeros_like(self.strata), self.clusters)
+
+    def mean(self, shares: Floats, step: float) -> Estimate:
+        """Return the mean remainder over languages, each of which counts by its share, and its error."""
+        size, count = len(shares), len(self.rest)
+        weights = _sums(self.strata, self.weights, size)
+        each = np.divide(shares, weights, out=np.zeros(size), where=weights > 0)[self.strata] * self.weights
+        means = _sums(self.strata, self.weights * self.rest, size) / np.where(weights > 0, weights, 1.0)
+        numbers, sums = _by_cluster(self.clusters, each * (self.rest - means[self.strata]))
+        degrees = max(len(sums) - int((weights > 0).sum()), 1)
+        scaled, least = np.multiply(sums, math.sqrt(len(sums) / degrees)), step**2 / max(count - 1, 1) / count
+        away = -float(each @ self.judge)
+        return Estimate(float(each @ self.rest), scaled, numbers, len(sums), degrees, away, least=least)
+
+
+def _labels_of(samples: Sequence[SystemSample], slope: float) -> _Labels:
+    return _Labels(
+        rest=np.concatenate([each.people - slope * each.judge for each in samples]),
+        judge=np.concatenate([each.judge for each in samples]),
+        weights=np.concatenate([each.weights for each in samples]),
+        strata=np.concatenate([each.strata[each.places] for each in samples]),
+        clusters=np.concatenate([each.clusters[each.places] for each in samples]),
     )
-    return difference_of(mine, common, slope.variance)
-
-
-def _remainder(sample: SystemSample, slope: float, step: float) -> Estimate:
-    """Return the mean remainder of the labels of a system, as a sample of all such items."""
-    weights = sample.weights
-    rest, judge = sample.people - slope * sample.judge, float(np.average(sample.judge, weights=weights))
-    mean, count = float(np.average(rest, weights=weights)), sample.labels
-    numbers, sums = _by_cluster(sample.clusters[sample.places], weights * (rest - mean) / count)
-    degrees = max(len(sums) - 1, 1)
-    scaled, least = np.multiply(sums, math.sqrt(len(sums) / degrees)), step**2 / max(count - 1, 1) / count
-    return Estimate(mean, scaled, numbers, len(sums), degrees, -judge, least=least)
 
 
 def noticeable_shift(found: Difference, alpha: float, tests: int) -> float:

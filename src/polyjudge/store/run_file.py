@@ -78,7 +78,7 @@ def read_outcomes(path: Path) -> Iterator[tuple[str, RunOutcome]]:
 
 _TEMPORARY: frozenset[str] = frozenset({"transient"})
 """The failures whose cause may be gone when the run is resumed."""
-_ALL: frozenset[str] = frozenset(get_args(FailureKind))
+_ALL: frozenset[str] = frozenset(get_args(FailureKind)) - {"abstained"}
 
 
 def asked_again(*, retries_failures: bool) -> frozenset[str]:

@@ -37,9 +37,14 @@ def reliability(figure: Figure, comparisons: int, kinds: int) -> Reliability:
     return verdict_of(figure, RELIABLE_FROM, enough=comparisons >= MIN_COMPARISONS and kinds >= MIN_KINDS)
 
 
-def reliability_by_labels(ordering: Figure, labels: int) -> Reliability:
-    """Return whether a judge is reliable in a language, from how often it puts the better of two items first."""
-    return verdict_of(ordering, RELIABLE_FROM, enough=labels >= MIN_LABELLED)
+def reliability_by_labels(ordering: Figure, labels: int, people: float | None = None) -> Reliability:
+    """Return whether a judge is reliable in a language, from how often it puts the better of two items first.
+
+    Labels on which people themselves order items no better (`people`) cannot show that a judge is unreliable.
+    """
+    verdict = verdict_of(ordering, RELIABLE_FROM, enough=labels >= MIN_LABELLED)
+    is_noise = people is not None and people < RELIABLE_FROM
+    return "not enough data" if verdict == "unreliable" and is_noise else verdict
 
 
 def notices(figure: Figure, texts: int) -> Reliability:

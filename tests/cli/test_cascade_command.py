@@ -10,11 +10,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from polyjudge.cli import main
+from polyjudge.errors import DataError
+from polyjudge.languages.table import language_table
+from polyjudge.pages.sampling import Source, read_sample
 from polyjudge.store.cascade_plans import read_plan
 
 COUNT, LABELLED = 400, 200
@@ -81,7 +85,7 @@ def test_a_target_is_learnt_and_used_in_one_command(job, capsys):
     assert f"answered: local/cheap {answered['local/cheap']} (" in shown.out
     assert f"abstained: {answered['abstained']} (" in shown.out
     assert "at least 85% agree with people: with a probability of 90%" in shown.out
-    assert "to label: polyjudge label s.jsonl --filter kind=abstained" in shown.out
+    assert "to label: polyjudge label s.jsonl --items items.jsonl --filter kind=abstained" in shown.out
     right = [(row["score"] > 50) == truth(int(row["id"][1:])) for row in found if "score" in row]
     assert sum(right) / len(right) >= 0.85
     for row in found:
@@ -113,9 +117,36 @@ def test_an_abstention_is_neither_unjudged_nor_failed_and_can_be_labelled(job, c
     assert summary["not_reached"] == 0
     assert "no judge was sure enough: local/cheap 0." in abstained[0]["reason"]
     assert main(["report", "s.jsonl"]) in (0, 1)
-    assert "abstained" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "abstained" in shown
+    assert "Answered by: local/" in shown
+    assert "Token probabilities: 10 " in shown
     assert main(["explain", "s.jsonl", "--item", abstained[0]["id"]]) == 0
     assert "abstained" in capsys.readouterr().out
+
+
+def test_abstentions_stay_when_failures_are_retried(job, capsys):
+    assert main([*ARGUMENTS, *LEARN]) == 0
+    before, first = job.asked, rows()
+    assert main([*ARGUMENTS, "--cascade", "s.jsonl.cascade.json", "--retry-failures"]) == 0
+
+    assert job.asked == before
+    assert [row.get("kind") for row in rows()] == [row.get("kind") for row in first]
+
+
+def test_people_get_the_abstentions_to_label(job, capsys):
+    assert main([*ARGUMENTS, *LEARN]) == 0
+    abstained = {row["id"] for row in rows() if row.get("kind") == "abstained"}
+    source = Source(
+        Path("s.jsonl"), Path("items.jsonl"), None, table=language_table(), filters={"kind": frozenset(["abstained"])}
+    )
+    sample = read_sample(source, 1_000, 0)
+
+    assert set(sample.items) == abstained
+    with pytest.raises(DataError, match="no column 'kinds'"):
+        read_sample(replace(source, filters={"kinds": frozenset(["abstained"])}), 10, 0)
+    assert main(["report", "s.jsonl"]) == 0
+    assert f"Let people label what the cascade left to them: {len(abstained)} items" in capsys.readouterr().out
 
 
 def test_a_target_that_cannot_be_guaranteed_asks_about_the_labelled_items_only(job, capsys):
