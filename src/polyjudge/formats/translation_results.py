@@ -202,9 +202,21 @@ def is_results_file(path: Path, table: TableOptions = AS_IT_IS) -> bool:
     """Say whether a file is JSON that is a list of languages with their prompts, or not a table."""
     if inner_suffix(path) != ".json" or path.is_dir():
         return not path.is_dir() and not is_table(path) and _may_be_json(path)
+    if _has_long_language(path, table):
+        return True
     first = islice((row for _, row, _ in rows_from(path, options=table)), 1)
     columns = columns_of(path, first, table)
     return columns.has_languages or not (columns.targets or "candidate" in columns.columns)
+
+
+def _has_long_language(path: Path, table: TableOptions) -> bool:
+    """Say whether a file starts with a language whose prompts are too many to be read at once."""
+    try:
+        first = next(iter(JsonStream(path, _LIST_NAMES, table.encoding, inner="prompts")), None)
+    except DataError:  # it is reported where the file is read
+        return False
+    row = first[1] if first is not None else None
+    return isinstance(row, dict) and isinstance(cast(dict[str, object], row).get("prompts"), Spilled)
 
 
 def _may_be_json(path: Path) -> bool:
