@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from polyjudge.calibration.cascade import CascadeItem, Thresholds, guaranteed, policies, trial
-from polyjudge.statistics.selective import binomial_tail
+from polyjudge.statistics.confidence_thresholds import binomial_tail
 
 PATH = Path(os.environ.get("POLYJUDGE_DATA", "")) / "cascade_dev.jsonl"
 SPLITS = int(os.environ.get("POLYJUDGE_SPLITS", "1000"))

@@ -17,7 +17,7 @@ def test_scoring_loads_no_other_commands_and_no_rarely_needed_modules():
 
     assert "polyjudge.runs.summary" in loaded
     unwanted = {
-        "polyjudge.cache.postgres", "polyjudge.runs.ray", "polyjudge.judges.review", "polyjudge.pages",
+        "polyjudge.cache.postgres", "polyjudge.runs.ray", "polyjudge.judges.session_review", "polyjudge.pages",
         "polyjudge.batches.provider", "polyjudge.reports.blocks", "polyjudge.suites.regression",
         "polyjudge.checks.checker", "aiohttp", "asyncpg", "jinja2", "numpy", "pyarrow", "ray", "rich",
     }  # fmt: skip

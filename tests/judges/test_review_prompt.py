@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.judges.reply_text import without_reasoning
-from polyjudge.judges.review import ReviewJudge, review_prompt
+from polyjudge.judges.session_review import ReviewJudge, review_prompt
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence
 

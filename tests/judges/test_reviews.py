@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.folding import for_each
 
 from polyjudge.errors import UnreadableReplyError
-from polyjudge.judges.review import ReviewJudge, due_verdict, read_review, review_prompt
+from polyjudge.judges.session_review import ReviewJudge, due_verdict, read_review, review_prompt
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.records.outcomes import Failure, JudgeResult
 

@@ -58,7 +58,8 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
     script = (
         "import polyjudge as p, polyjudge.records.codec as files;"
         "print(p.__file__, *files.schema_names(), p.load_rubric('translation').name);"
-        "import polyjudge.suites.vocabulary as s, polyjudge.judges.word_verdicts as w, polyjudge.judges.review as r;"
+        "import polyjudge.suites.vocabulary as s, polyjudge.judges.word_verdicts as w;"
+        "import polyjudge.judges.session_review as r;"
         "import polyjudge.providers.agent_definitions as a;"
         "print(*s.vocabulary_names(), *w.wording_languages(), *a.agent_names());"
         "[s.wording_of(s.load_vocabulary(name)) for name in s.vocabulary_names()]; r.review_prompt('x')"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from polyjudge.records.calibration import Figure
 from polyjudge.records.cascades import CascadePoint, CascadeThresholds
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.statistics.selective import Trial, certified, fewest_labels, labels_needed, most_likely_rate
+from polyjudge.statistics.confidence_thresholds import Trial, certified, fewest_labels, labels_needed, most_likely_rate
 
 Thresholds = tuple[float | None, ...]
 _LEVELS = 20

@@ -15,8 +15,8 @@ from polyjudge.records.calibration import Figure
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.watches import PinnedAnswer, PinnedQuestion, PinnedSet, Rewording
 from polyjudge.runs.plan import models_of, prompt_hashes_of, rubric_of
+from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, oddness, shift
 from polyjudge.statistics.resampling import mean_error
-from polyjudge.statistics.sequential import ChangeTest, Gains, confirmation, oddness, shift
 from polyjudge.verdicts.items import with_passed
 
 

@@ -1,4 +1,4 @@
-"""Read the messages of localisation files; `find_catalogues` finds the files."""
+"""Read the messages of localisation files; their names and formats are in `layouts`, and `find_catalogues` finds them."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -9,8 +9,8 @@ from .android import read_android
 from .apple import read_strings, read_stringsdict
 from .branches import with_branches
 from .content import read_content
+from .discovery import find_catalogues
 from .entries import Entry, Problems, Texts, paired, without_repeats
-from .finding import find_catalogues
 from .fluent import read_fluent
 from .gettext import read_gettext
 from .json_files import read_arb, read_json, read_webextension

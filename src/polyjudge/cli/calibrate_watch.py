@@ -6,7 +6,7 @@ from pathlib import Path
 
 from polyjudge.errors import ConfigError
 from polyjudge.reports.blocks import BLOCK_FORMATS
-from polyjudge.statistics.sequential import FALSE_ALARMS
+from polyjudge.statistics.change_test import FALSE_ALARMS
 
 from .environment import load_environment
 from .options import add_call_options, add_report_options, at_least, level, share

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.json_lines import readable_json
-from polyjudge.formats.reviews import ReviewFiles
+from polyjudge.formats.session_reviews import ReviewFiles
 from polyjudge.formats.transcripts import Transcript
 from polyjudge.judges.jury import Panel
-from polyjudge.judges.review import ReviewJudge, review_prompt
+from polyjudge.judges.session_review import ReviewJudge, review_prompt
 from polyjudge.providers.agents import NOT_IN_WORKSPACE
 from polyjudge.providers.registry import check_workspace, is_provider
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome

@@ -7,7 +7,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from .extra_keys import contradicting_key
-from .finality import are_listed, is_marked, reason_to_doubt
+from .final_verdict import are_listed, is_marked, reason_to_doubt
 from .json_repair import comments, ends_with_key, mentions, repair_object, unclosed_part
 from .judged_text import folded_key
 from .remarks import ECHO

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyjudge.catalogues.content import read_content
-from polyjudge.catalogues.finding import NO_LANGUAGE, find_catalogues
+from polyjudge.catalogues.discovery import NO_LANGUAGE, find_catalogues
 from polyjudge.catalogues.language_names import language_tag
 from polyjudge.catalogues.layouts import format_of
 from polyjudge.catalogues.reading import read_catalogue

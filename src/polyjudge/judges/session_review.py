@@ -17,7 +17,7 @@ from . import base
 from .asking import Asker, Question, Reading
 from .choice import read_prompt
 from .reply_text import without_reasoning
-from .review_lines import (
+from .session_review_lines import (
     LABEL,
     SCORE,
     VERDICT,

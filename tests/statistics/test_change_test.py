@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.statistics.sequential import ChangeTest, Gains, confirmation, oddness, shift
+from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, oddness, shift
 
 _NUMBERS = st.floats(0, 100, allow_nan=False).map(lambda each: round(each, 3))
 

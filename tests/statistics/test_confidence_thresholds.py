@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.folding import for_each
 
-from polyjudge.statistics.selective import (
+from polyjudge.statistics.confidence_thresholds import (
     Trial,
     binomial_tail,
     certified,
