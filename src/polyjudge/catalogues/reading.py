@@ -1,4 +1,4 @@
-"""Read the messages of localisation files; their names and formats are in `layouts`, and `find_catalogues` finds them."""
+"""Read the messages of localisation files; `layouts` has their names and formats, `discovery` finds them."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
