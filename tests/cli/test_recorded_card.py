@@ -315,3 +315,22 @@ def test_scores_of_the_metrics_task_make_a_card_by_language_pair(in_folder, caps
         "he-en": "reliable",
     }
     assert card["effects"]["own_family_recorded"]["count"] > 1000
+
+
+# the card of a recorded judge by its name
+
+
+def test_a_recorded_judges_card_is_found_by_its_name_and_its_rubric(in_folder, capsys):
+    name = of_tool(judge="pandalm")
+    card_of(capsys, name)
+    for given in (["recorded/pandalm"], ["pandalm"], ["recorded/pandalm", "--rubric", "recorded"]):
+        assert main(["calibrate", "card", "--judge", *given, "--format", "json"]) == 0, given
+        assert json.loads(capsys.readouterr().out)["judge"]["model"] == "pandalm"
+    assert "No valid trust card of recorded/other" in refused(capsys, "--judge", "recorded/other")
+
+    card_of(capsys, name, "--rubric", "helpful")
+    several = refused(capsys, "--judge", "recorded/pandalm")
+    assert "several rubrics: helpful (" in several
+    assert ".json), recorded (" in several
+    assert main(["calibrate", "card", "--judge", "recorded/pandalm", "--rubric", "helpful", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["judge"]["rubric"] == "helpful"
