@@ -334,3 +334,44 @@ def test_a_recorded_judges_card_is_found_by_its_name_and_its_rubric(in_folder, c
     assert ".json), recorded (" in several
     assert main(["calibrate", "card", "--judge", "recorded/pandalm", "--rubric", "helpful", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["judge"]["rubric"] == "helpful"
+
+
+# the gate on results without languages
+
+
+def gate(capsys, *arguments):
+    code = main(["report", *arguments, "--require-calibrated"])
+    return code, capsys.readouterr().err
+
+
+def without_languages(name, *keys, swapped=False):
+    rows = [json.loads(line) for line in Path(name).read_text(encoding="utf-8").splitlines()]
+    rows = [{key: value for key, value in row.items() if key not in ("language", *keys)} for row in rows]
+    if swapped:
+        rows = [{**row, "label": 6 - row["label"]} for row in rows]
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_results_without_languages_are_calibrated_by_the_verdict_on_the_cards_languages(in_folder, capsys):
+    name = of_tool(swaps=())
+    without_languages(name)
+    card_of(capsys, name)
+    code, why = gate(capsys, name)
+    assert code == 1
+    assert "no row names a language" in why
+    assert "(not measured)" in why
+
+    card_of(capsys, name, "--language", "en")
+    assert gate(capsys, name) == (0, "")
+    without_languages(name, swapped=True)
+    card_of(capsys, name, "--language", "de")  # now reliable in one language of two
+    assert gate(capsys, name)[0] == 1
+
+
+def test_a_gate_on_results_without_a_judge_asks_for_a_card(in_folder, capsys):
+    name = of_tool(swaps=())
+    without_languages(name, "model")
+    code, why = gate(capsys, name)
+    assert (code, why) == (1, "polyjudge: --require-calibrated: The results name no judge. Give --card FILE.\n")
+    card_of(capsys, name, "--language", "en", "--judge", "mine", "--card", "card.json")
+    assert gate(capsys, name, "--card", "card.json") == (0, "")

@@ -164,8 +164,25 @@ def _report_run(options: argparse.Namespace) -> int:
         print(f"polyjudge: sent {counted(sent, 'event')} to the OpenTelemetry collector", file=sys.stderr)
     if not options.require_calibrated:
         return 0
-    loose = [group.name for group in found.groups if group.tally.scores.count and not group.is_calibrated]
-    return _calibration_gate(loose, has_judges=bool(found.trust))
+    return _run_gate(found)
+
+
+def _run_gate(found: RunReport) -> int:
+    """Print why the judges of a run are not calibrated, and return the exit code."""
+    unknown = found.uncalibrated()
+    if not found.trust:
+        offline = "The scores are of the checks (offline), not of a judge"
+        why = offline if found.origins.judges else "The results name no judge. Give --card FILE"
+    elif unknown and not found.names_language:
+        words = (
+            f"{name} ({trust.word_without_language if trust.card else trust.why})"
+            for name, trust in found.trust.items()
+        )
+        why = f"Not calibrated: no row names a language, and no card is reliable in all of its languages: {'; '.join(words)}"
+    else:
+        return _calibration_gate(unknown, has_judges=True)
+    print(f"polyjudge: --require-calibrated: {one_line(why, _LONGEST_WARNING)}.", file=sys.stderr)
+    return 1
 
 
 def _calibration_gate(unknown: Sequence[str], *, has_judges: bool) -> int:

@@ -23,7 +23,7 @@ from polyjudge.store.trust_cards import trust_in, trust_of_cards
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE, STATUSES, Status
 from polyjudge.verdicts.translation import group_status
-from polyjudge.verdicts.trust import untrusted
+from polyjudge.verdicts.trust import JudgeTrust, untrusted
 
 from .preferences import Preferences
 from .run_kinds import UNITS, RunKind
@@ -109,6 +109,7 @@ class RunReport:
         self.problems, self.skipped = tuple(rows.problems), rows.skipped
         judges = [judge for judge in self.origins.judges if judge.provider != OFFLINE]
         self.trust = {judge_title(judge): trust_in(judge, cards) for judge in judges} or trust_of_cards(cards)
+        self.names_language = tallies[self.columns.index("language")].keys() != {""}
         self.scale = self._scale()
         self.by_column = {
             column: tuple(sorted((self._group(column, *entry) for entry in found.items()), key=_order))
@@ -156,6 +157,11 @@ class RunReport:
     def is_calibrated(self) -> bool:
         """Whether every group that passes has a judge that is reliable there."""
         return all(group.is_calibrated for group in self.groups if group.status == "PASS")
+
+    def uncalibrated(self) -> list[str]:
+        """Return the names of the languages with scores in which no judge is reliable."""
+        groups = self.by_column.get("language") or (self._group("language", "", self.total),)
+        return [group.name for group in groups if group.tally.scores.count and not group.is_calibrated]
 
     def selects(self, row: RunRow) -> bool:
         """Return whether the report is about a row."""
@@ -240,9 +246,13 @@ class RunReport:
             name=known.name if known else value or ("no language" if column == "language" else "(none)"),
             status=group_status(statuses, tally.counts[None], unreliable=bool(why)) if has_rule else None,
             tally=tally,
-            is_calibrated="reliable" in [each.word(value, self.table) for each in trust.values()],
+            is_calibrated=column == "language"
+            and any(self._word(value, each) == "reliable" for each in self.trust.values()),
             why_unreliable=why,
         )
+
+    def _word(self, tag: str, trust: JudgeTrust) -> str:
+        return trust.word(tag, self.table) if tag or self.names_language else trust.word_without_language
 
 
 def _value(row: RunRow, column: str) -> str:

@@ -90,6 +90,12 @@ class JudgeTrust:
         known = self.of(tag, table)
         return NOT_MEASURED if known is None else known.verdict
 
+    @property
+    def word_without_language(self) -> str:
+        """The verdict on items that name no language: that on all languages of the card if it is the same."""
+        found = {each.verdict for each in self.card.languages.values()} if self.card else set[Reliability]()
+        return found.pop() if len(found) == 1 else NOT_MEASURED
+
 
 def unmet_trust(trust: JudgeTrust, tags: Iterable[str], table: LanguageTable) -> dict[str, list[str]]:
     """Return the languages in which a judge is not calibrated, grouped by verdict; empty if it is reliable in all.
