@@ -375,3 +375,24 @@ def test_a_gate_on_results_without_a_judge_asks_for_a_card(in_folder, capsys):
     assert (code, why) == (1, "polyjudge: --require-calibrated: The results name no judge. Give --card FILE.\n")
     card_of(capsys, name, "--language", "en", "--judge", "mine", "--card", "card.json")
     assert gate(capsys, name, "--card", "card.json") == (0, "")
+
+
+# labels that are empty or fewer
+
+
+def test_empty_files_are_refused_and_kept_figures_are_said_to_be_earlier_ones(folder, capsys):
+    Path("empty.csv").write_text("id,label\n", encoding="utf-8")
+    Path("nothing.jsonl").write_text("", encoding="utf-8")
+    judge = ("--judge", "openai/gpt-5", "--card", "card.json")
+    for labels in ("empty.csv", "nothing.jsonl"):
+        shown = refused(capsys, "--from", "judged.jsonl", "--labels", labels, "--judge", "openai/gpt-5")
+        assert f"{labels}: has no labels of people" in shown
+    assert "has no verdicts" in refused(capsys, "--from", "nothing.jsonl", "--judge", "openai/gpt-5")
+    assert not Path(".polyjudge/cards").exists()
+
+    whole = card_of(capsys, "judged.jsonl", "--labels", "labels.csv", *judge)
+    first = Path("labels.csv").read_text(encoding="utf-8").splitlines()[:15]
+    Path("few.csv").write_text("\n".join(first) + "\n", encoding="utf-8")
+    assert main(["calibrate", "card", "card.json", "--from", "judged.jsonl", "--labels", "few.csv", *judge[:2]]) == 0
+    shown = " ".join(capsys.readouterr().err.split())
+    assert f"earlier agreement with {whole['labels']} labels is kept, because these results have only 8" in shown

@@ -163,6 +163,8 @@ def _sides(options: argparse.Namespace) -> tuple[Sides, str]:
         )
     if not sides.judged.ratings:
         raise DataError("has no verdicts of a judge", path=options.results[0])
+    if options.labels and not sides.others.ratings:
+        raise DataError("has no labels of people", path=options.labels[0])
     if options.language:
         tag = LanguageTags()[options.language]
         for side in (sides.judged, sides.others):
@@ -215,6 +217,9 @@ def _add(
         if card.recorded is not None and judge.rubric == RECORDED:
             known = f"{card.recorded.items:,} recorded items of this judge"
             print_warning(f"the card already has {known}. For another task, name its rubric: --rubric NAME")
+        if result.agreement is not None and card.labels > labels:
+            kept = f"{card.labels:,} labels is kept, because these results have only {labels:,}"
+            print_warning(f"the card's earlier agreement with {kept}")
         card = with_recorded(card, result, about)
         if spans is None or len(spans.judges) != 1:
             return card
