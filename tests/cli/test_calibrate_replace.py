@@ -220,3 +220,14 @@ def test_one_command_gives_each_published_figure_from_the_published_file(in_fold
             wrong[row["dataset"], row["llm"]] = reached, published
     assert len(rows) == 18
     assert wrong == {}
+
+
+def test_labels_that_name_no_annotator_are_refused(in_folder, capsys):
+    write_rows("noann.csv", [{**row, "label": row["score"], "score": 1} for row in judged()])
+    assert "noann.csv: no column 'annotator'" in refused(capsys, "noann.csv")
+
+
+def test_unknown_people_are_named_with_those_who_were_meant(in_folder, capsys):
+    write_rows("labels.csv", labelled(people=("anna", "eva", "gpt-4o")))
+    shown = refused(capsys, "labels.csv", "--people", "eva,ana", "--judge", "gpt-4o")
+    assert "Unknown person in --people: ana. Available: anna, eva, gpt-4o. Did you mean 'anna'?" in shown

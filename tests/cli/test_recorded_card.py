@@ -396,3 +396,11 @@ def test_empty_files_are_refused_and_kept_figures_are_said_to_be_earlier_ones(fo
     assert main(["calibrate", "card", "card.json", "--from", "judged.jsonl", "--labels", "few.csv", *judge[:2]]) == 0
     shown = " ".join(capsys.readouterr().err.split())
     assert f"earlier agreement with {whole['labels']} labels is kept, because these results have only 8" in shown
+
+
+@pytest.mark.parametrize("command", [["calibrate", "card", "--from"], ["calibrate", "correct"]])
+def test_a_misspelt_column_of_labels_is_named_with_the_one_that_was_meant(command, in_folder, capsys):
+    assert main([*command, of_tool(), "--label", "labl"]) == 2
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "results.jsonl: no column 'labl'" in shown
+    assert "Did you mean 'label'?" in shown

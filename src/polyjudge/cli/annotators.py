@@ -58,6 +58,9 @@ def _people(options: argparse.Namespace, names: Mapping[str, str]) -> Collection
     if not options.people and any(names.values()):
         return {name for name, kind in names.items() if kind in _PEOPLE}
     patterns = people_patterns(options)
+    unknown = [each for each in patterns if not any(is_person(name, [each]) for name in names)]
+    if options.people and unknown:
+        raise UnknownNameError("person in --people", unknown[0], names)
     found = {name for name in names if is_person(name, patterns)}
     if found or options.people:
         return found

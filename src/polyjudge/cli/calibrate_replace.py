@@ -14,7 +14,7 @@ from polyjudge.calibration.replacement import (
     measure_replacement,
 )
 from polyjudge.clock import utc_now
-from polyjudge.errors import ConfigError
+from polyjudge.errors import ConfigError, DataError
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.reports.blocks import BLOCK_FORMATS
@@ -77,6 +77,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _measured(options: argparse.Namespace, sides: Sides) -> ReplacementResult:
+    if sides.others.ratings and not any(each.annotator for each in sides.others.ratings):
+        raise DataError("no column 'annotator', which names the person of each label", path=sides.paths[0])
     rule = pass_rule(options, sides.others)
     if rule is None and are_words(sides.others) and not are_words(sides.judged):
         raise ConfigError("The labels are pass and fail. Give --pass-from, the judge's lowest score that passes.")

@@ -10,7 +10,7 @@ from typing import Literal
 from polyjudge.calibration.matching import Matched, name_systems
 from polyjudge.errors import ConfigError, DataError, UnknownNameError, suggestion
 from polyjudge.formats.labelled_systems import Source
-from polyjudge.formats.ratings import LARGEST, RatingColumns, Ratings, label_column, read_ratings
+from polyjudge.formats.ratings import LARGEST, RatingColumns, Ratings, label_column, need_column, read_ratings
 from polyjudge.formats.row_files import column_map, spooled
 from polyjudge.formats.tools import tool_format_of
 from polyjudge.text.display import harmless
@@ -89,6 +89,7 @@ def _read_sides(options: argparse.Namespace, against: Sequence[Path]) -> Sides:
 def _in_results(options: argparse.Namespace) -> Sides:
     """Read scores and labels from the same rows."""
     options.results = [spooled(path) for path in options.results]
+    _need_label(options)
     found = (_column_of(path, options, in_results=True) for path in options.results)
     column: str = options.label or next(filter(None, found), "")
     if not column:
@@ -99,6 +100,13 @@ def _in_results(options: argparse.Namespace) -> Sides:
     for path in options.results:
         read_side([path], "label", options, column=column, into=others, in_results=True)
     return Sides(judged, others, options.results, show_column(options, options.results[0], column))
+
+
+def _need_label(options: argparse.Namespace) -> None:
+    """Raise DataError if the results have no column of the name that the user gives for the labels."""
+    for path in options.results if options.label else ():
+        if not path.is_dir():
+            need_column(path, options.label, table_options_of(options), "label")
 
 
 def show_column(options: argparse.Namespace, first: Path, column: str) -> str:
@@ -251,6 +259,8 @@ def rating_sources(options: argparse.Namespace) -> tuple[list[Source], list[Sour
     options.labels = [spooled(path) for path in options.labels]
     judged = [(path, rating_columns([path], "score", options)) for path in options.results]
     in_results = not options.labels
+    if in_results:
+        _need_label(options)
     paths = options.labels or options.results
     columns = {path: options.label or _column_of(path, options, in_results=in_results) for path in paths}
     if in_results and not any(columns.values()):

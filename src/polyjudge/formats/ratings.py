@@ -8,7 +8,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, suggestion
 from polyjudge.languages.table import LanguageTags
 from polyjudge.records.calibration import JudgeIdentity, identity_of
 from polyjudge.records.translation import PromptScore
@@ -208,7 +208,22 @@ def _why_none(columns: RatingColumns, names: Sequence[str], parts: Sequence[str]
         return f"{_no_column(columns)}. The scores are in {one_line(', '.join(parts), _LONGEST)}. Name one of them"
     is_unjudged = columns.option == "score" and not columns.value and "candidate" in names
     advice = "Judge the texts first, or name the column." if is_unjudged else "Name the column."
-    return f"{_no_column(columns)}. Found: {', '.join([*names, *parts])}. {advice}"
+    known = [*names, *parts]
+    return f"{_no_column(columns)}. Found: {', '.join(known)}. {advice}{suggestion(columns.value, known)}"
+
+
+def need_column(path: Path, column: str, table: TableOptions, option: str) -> None:
+    """Raise DataError if no row has a column, with the name that is most like it."""
+    names = dict[str, None]()
+    for _, row in named_rows_of(path, table):
+        if not isinstance(row, str):
+            if cell(row, column) is not MISSING:
+                return
+            names.update(dict.fromkeys(row))
+    if names:
+        raise DataError(
+            _why_none(RatingColumns(value=column, option=option), list(names), ()), path=path, option=option
+        )
 
 
 def has_translation_scores(path: Path, table: TableOptions) -> bool:
