@@ -404,3 +404,14 @@ def test_a_misspelt_column_of_labels_is_named_with_the_one_that_was_meant(comman
     shown = " ".join(capsys.readouterr().err.split())
     assert "results.jsonl: no column 'labl'" in shown
     assert "Did you mean 'label'?" in shown
+
+
+def test_a_language_that_is_not_known_is_refused_and_a_known_one_gets_its_tag(in_folder, capsys):
+    name = of_tool(swaps=())
+    without_languages(name)
+    assert "'klingon' is no language that is known" in refused(capsys, "--from", name, "--language", "klingon")
+    assert "Did you mean German (de)?" in refused(capsys, "--from", name, "--language", "germn")
+    assert not Path(".polyjudge/cards").exists()
+    for given, tag in (("German", "de"), ("العربية", "ar"), ("TH", "th"), ("ckb", "ckb"), ("de-AT", "de-AT")):
+        card = card_of(capsys, name, "--language", given, "--card", f"{tag}.json")
+        assert list(card["languages"]) == [tag]

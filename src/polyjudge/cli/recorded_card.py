@@ -21,15 +21,17 @@ from polyjudge.calibration.recorded import (
     without_order,
 )
 from polyjudge.calibration.span_agreement import SpanAgreement
+from polyjudge.catalogues.language_names import language_tag
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.kinds import FileKind
 from polyjudge.formats.ratings import Rating, Ratings, label_column
 from polyjudge.formats.row_files import spooled
 from polyjudge.formats.tools import tool_format_of
-from polyjudge.languages.table import LanguageTags
+from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import RECORDED, JudgeIdentity, TrustCard
 from polyjudge.store.trust_cards import read_card
+from polyjudge.text.display import one_line
 
 from .annotators import are_annotators, judge_of, read_annotators
 from .calibrate_agreement import scale_span, scales_of_options
@@ -49,6 +51,7 @@ from .rating_sides import (
 from .span_sides import are_spans, recorded_spans, spans_of_judge
 from .tables import table_options_of
 
+_LONGEST_NAME = 100
 _OF_RESULTS = ("labels", "label", "score", "people", "language", "filter", "columns", "pass_from", "label_pass_from")
 
 
@@ -166,10 +169,21 @@ def _sides(options: argparse.Namespace) -> tuple[Sides, str]:
     if options.labels and not sides.others.ratings:
         raise DataError("has no labels of people", path=options.labels[0])
     if options.language:
-        tag = LanguageTags()[options.language]
+        tag = _language(options.language)
         for side in (sides.judged, sides.others):
             side.ratings = [_in_language(each, tag) for each in side.ratings]
     return sides, annotator
+
+
+def _language(given: str) -> str:
+    """Return the tag of a language that the user names; raise ConfigError if none is known by this tag or name."""
+    table = language_table()
+    known = table.find("", given)
+    tag = language_tag(given) or (known.tag if known else "")
+    if not tag:
+        unknown = f"{one_line(given, _LONGEST_NAME)!r} is no language that is known.{table.suggestion(given)}"
+        raise ConfigError(f"{unknown} Give a tag, such as en.", option="language")
+    return tag
 
 
 def _has_labels(path: Path, options: argparse.Namespace) -> bool:
