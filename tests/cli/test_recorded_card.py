@@ -415,3 +415,18 @@ def test_a_language_that_is_not_known_is_refused_and_a_known_one_gets_its_tag(in
     for given, tag in (("German", "de"), ("العربية", "ar"), ("TH", "th"), ("ckb", "ckb"), ("de-AT", "de-AT")):
         card = card_of(capsys, name, "--language", given, "--card", f"{tag}.json")
         assert list(card["languages"]) == [tag]
+
+
+def test_intervals_of_shares_end_at_0_and_1_and_those_of_scores_do_not(in_folder, capsys):
+    rows = [{"id": f"p{item}", "score": int(item != 0), "label": "pass" if item else "fail"} for item in range(8)]
+    write_rows("shares.csv", rows)
+    means = card_of(capsys, "shares.csv", "--judge", "one/shares")["recorded"]["means"]
+    assert {name: (round(means[name]["value"], 4), means[name]["high"]) for name in ("judge", "people")} == {
+        "judge": (0.875, 1.0),
+        "people": (0.875, 1.0),
+    }
+    assert 0 < means["judge"]["low"] < 0.875
+
+    scores = [{"id": f"p{item}", "score": 5 if item else 1, "label": 5 if item else 1} for item in range(8)]
+    write_rows("scores.csv", scores)
+    assert card_of(capsys, "scores.csv", "--judge", "one/scores")["recorded"]["means"]["judge"]["high"] > 5

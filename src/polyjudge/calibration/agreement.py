@@ -7,6 +7,7 @@ from functools import partial
 from math import isnan
 
 import numpy as np
+from msgspec.structs import replace as with_fields
 
 from polyjudge.errors import ConfigError
 from polyjudge.formats.ratings import Rating
@@ -122,7 +123,7 @@ def measure_agreement(
         how=how,
         found=agreement_by_language(matched.pairs, options, matched.without_verdict),
         parts=agreement_by_part(matched.pairs, options, matched.without_verdict),
-        means=_means(judged, matched),
+        means=_means(judged, matched, shares=options.words or options.preferences),
         between=between_annotators(matched, **drawn) if several else (),
         with_each=with_each_annotator(judged, matched, **drawn) if several else (),
         orders=order_effects(judged, labels, **drawn),
@@ -132,14 +133,27 @@ def measure_agreement(
     )
 
 
-def _means(judged: Sequence[Rating], matched: Matched) -> Mapping[str, MeanError]:
+def _means(judged: Sequence[Rating], matched: Matched, *, shares: bool) -> Mapping[str, MeanError]:
+    """Return the means of both sides; of `shares`, an interval ends at 0 and 1."""
     clusters, weights = [pair.cluster for pair in matched.pairs], weights_of(matched.pairs)
     scored = [(rating.value, rating.cluster or rating.id) for rating in judged if rating.value is not None]
+    values = (
+        [pair.judge for pair in matched.pairs],
+        [pair.people for pair in matched.pairs],
+        [each for each, _ in scored],
+    )
+    judge, labels, every = (shares and all(0 <= value <= 1 for value in each) for each in values)
     return {
-        "judge": mean_error([pair.judge for pair in matched.pairs], clusters, weights=weights),
-        "labels": mean_error([pair.people for pair in matched.pairs], clusters, weights=weights),
-        "judgeOfAllItems": mean_error([value for value, _ in scored], [cluster for _, cluster in scored]),
+        "judge": _within(mean_error(values[0], clusters, weights=weights), is_share=judge),
+        "labels": _within(mean_error(values[1], clusters, weights=weights), is_share=labels),
+        "judgeOfAllItems": _within(mean_error(values[2], [cluster for _, cluster in scored]), is_share=every),
     }
+
+
+def _within(found: MeanError, *, is_share: bool) -> MeanError:
+    if not is_share or found.low is None or found.high is None:
+        return found
+    return with_fields(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def scales_of(pairs: Iterable[Pair]) -> Scales | None:
