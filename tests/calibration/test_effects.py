@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from polyjudge.calibration.cards import family_of
-from polyjudge.calibration.effects import effects_of, own_family
+from polyjudge.calibration.effects import choice_sentence, effects_of, own_family
 from polyjudge.calibration.probes import (
     EFFECTS,
     PLEA,
@@ -421,3 +421,15 @@ def test_parallel_texts_are_those_with_the_same_source_in_several_languages():
     texts = [*texts_of(("en", "th"), 2), replace(texts_of()[0], source="alone"), replace(texts_of()[0], source="")]
 
     assert {source: len(group) for source, group in parallel(texts).items()} == {"source 0": 2, "source 1": 2}
+
+
+def test_the_sentence_on_picks_never_contradicts_its_interval():
+    cases = [
+        ((0.59, 0.529, 0.65), "It picks A in 59% of cases."),
+        ((0.41, 0.35, 0.47), "It picks B in 59% of cases."),
+        ((0.51, 0.502, 0.518), "It picks A in 51% of cases, a difference too small to matter."),
+        ((0.52, 0.46, 0.58), "The order does not decide."),
+        ((0.59, 0.49, 0.69), "Not enough data to say whether the order decides."),
+    ]
+    for interval, sentence in cases:
+        assert choice_sentence(Figure(*interval), "A", "B", "the order") == sentence

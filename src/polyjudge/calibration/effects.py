@@ -23,9 +23,10 @@ PICKS = "share of picks, 0.5 without bias"
 _MIN_COMPARISONS = 5
 """Comparisons that an effect needs."""
 _NEAR_HALF = 0.15
-"""Share of picks: an interval within this distance of one half means that order or length does not decide."""
+"""Share of picks: an interval within this distance of one half, and around it, means that order or length does not
+decide."""
 _NEGLIGIBLE = 0.03
-"""Share of picks: a difference from one half below this is too small to matter."""
+"""Share of picks: a difference from one half of at most this is too small to matter."""
 
 
 class Found(NamedTuple):
@@ -252,10 +253,12 @@ def choice_sentence(size: Figure, one: str, other: str, what: str) -> str:
     """Return in words which of two texts is picked more often."""
     if size.value is None or size.low is None or size.high is None:
         return "Not enough data."
-    if size.low > 0.5 + _NEGLIGIBLE:
-        return f"It picks {one} in {size.value:.0%} of cases."
-    if size.high < 0.5 - _NEGLIGIBLE:
-        return f"It picks {other} in {1 - size.value:.0%} of cases."
+    small = max(abs(size.low - 0.5), abs(size.high - 0.5)) <= _NEGLIGIBLE
+    end = ", a difference too small to matter." if small else "."
+    if size.low > 0.5:
+        return f"It picks {one} in {size.value:.0%} of cases{end}"
+    if size.high < 0.5:
+        return f"It picks {other} in {1 - size.value:.0%} of cases{end}"
     near = size.low >= 0.5 - _NEAR_HALF and size.high <= 0.5 + _NEAR_HALF
     return f"{what.capitalize()} does not decide." if near else f"Not enough data to say whether {what} decides."
 

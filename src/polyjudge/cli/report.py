@@ -178,7 +178,7 @@ def _run_gate(found: RunReport) -> int:
             f"{name} ({trust.word_without_language if trust.card else trust.why})"
             for name, trust in found.trust.items()
         )
-        why = f"Not calibrated: no row names a language, and no card is reliable in all of its languages: {'; '.join(words)}"
+        why = f"Not calibrated: no row names a language, and no card is reliable in all its own: {'; '.join(words)}"
     else:
         return _calibration_gate(unknown, has_judges=True)
     print(f"polyjudge: --require-calibrated: {one_line(why, _LONGEST_WARNING)}.", file=sys.stderr)
