@@ -181,3 +181,33 @@ def test_a_file_that_is_no_plan_is_refused(in_folder, content):
     Path("plan.json").write_text(content)
     with pytest.raises(DataError, match=r"plan\.json"):
         read_plan(Path("plan.json"))
+
+
+def test_files_without_rows_or_common_items_are_named(recorded, capsys):
+    Path("labels.csv").write_text(
+        "id,label\n" + "".join(f"i{place},{'pass' if place % 2 else 'fail'}\n" for place in range(50))
+    )
+    Path("empty.csv").write_text("")
+    Path("header.csv").write_text("id,score\n")
+    Path("others.csv").write_text(
+        "id,score,confidence\n" + "".join(f"x{place},{1 + place % 5},0.7\n" for place in range(50))
+    )
+    Path("unlabelled.csv").write_text("id,score,confidence\ni590,4,0.7\ni591,2,0.7\n")
+    wanted = {
+        ("empty.csv", "dear.jsonl"): "empty.csv: has no rows",
+        ("dear.jsonl", "header.csv"): "header.csv: has no rows",
+        (
+            "others.csv",
+        ): "No common items in others.csv and labels.csv. The first label is of 'i0', the first score of 'x0'.",
+        (
+            "dear.jsonl",
+            "others.csv",
+        ): "No common items in dear.jsonl and others.csv: the first rows are of 'i0' and 'x0'.",
+        ("unlabelled.csv", "dear.jsonl"): "No common items in unlabelled.csv and labels.csv.",
+    }
+    for files, message in wanted.items():
+        capsys.readouterr()
+        assert main(["calibrate", "cascade", *files, "--labels", "labels.csv", "--target", "0.8"]) == 2, files
+        error = capsys.readouterr().err
+        assert message in error
+        assert "--pass-from" not in error

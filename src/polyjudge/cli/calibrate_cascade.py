@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from polyjudge.calibration.cascade_items import Evidence, cascade_items, read_evidence
@@ -71,6 +72,7 @@ def _plan(options: argparse.Namespace) -> CascadePlan:
         raise DataError("has no labels", path=label_files[0])
     paths = [spooled(path) for path in options.results]
     judged = [read_side([path], "score", options) for path in paths]
+    _check_items(dict(zip(paths, judged, strict=True)), label_files[0], labels)
     rule = agreement_rule(judged, labels, options)
     table = filtered_table_options_of(options)
     evidence = [read_evidence(path, table, rule, options.confidence) for path in paths]
@@ -84,6 +86,28 @@ def _plan(options: argparse.Namespace) -> CascadePlan:
         repeats=_repeats(facts),
         token_probabilities=any(fact.has_tokens for fact in facts),
     )
+
+
+def _check_items(judged: Mapping[Path, Ratings], label_file: Path, labels: Ratings) -> None:
+    """Refuse results without rows, and results that have no labelled item in common."""
+    for path, side in judged.items():
+        if not side.ratings:
+            raise DataError("has no rows that can be used" if side.skipped else "has no rows", path=path)
+    ids = [{rating.id for rating in side.ratings} for side in judged.values()]
+    labelled = {rating.id: None for rating in labels.ratings if rating.value is not None}
+    first, *others = judged
+    for path, own in zip(others, ids[1:], strict=True):
+        if not ids[0] & own:
+            some = f"the first rows are of {_first_id(judged[first])} and {_first_id(judged[path])}"
+            raise ConfigError(f"No common items in {first} and {path}: {some}.")
+    for path, own in zip(judged, ids, strict=True):
+        if not own & labelled.keys():
+            some = f"The first label is of {next(iter(labelled))[:40]!r}, the first score of {_first_id(judged[path])}"
+            raise ConfigError(f"No common items in {path} and {label_file}. {some}.")
+
+
+def _first_id(side: Ratings) -> str:
+    return repr(side.ratings[0].id[:40])
 
 
 def _repeats(facts: list[Evidence]) -> int:
