@@ -99,7 +99,10 @@ def test_labels_in_another_order_or_of_some_other_items_change_nothing(recorded,
         (["--target", "85"], "must be a share between 0 and 1, such as 0.85, not '85'"),
         (["--target", "1"], "must be a share between 0 and 1"),
         (["--target", "0.8", "--delta", "0"], "must be above 0"),
-        (["--target", "0.8", "--confidence", "nothing"], "nothing shows how sure"),
+        (
+            ["--target", "0.8", "--confidence", "nothing"],
+            "cheap.jsonl: no column 'nothing' for the confidence. Found: ",
+        ),
         (["--target", "0.8", "--labels", "cheap.jsonl"], "not labels of people"),
         (["--target", "0.8", "--output", "cheap.jsonl"], "is an input file"),
         (["--target", "0.8", "--labels", "empty.jsonl"], "empty.jsonl"),
@@ -211,3 +214,27 @@ def test_files_without_rows_or_common_items_are_named(recorded, capsys):
         error = capsys.readouterr().err
         assert message in error
         assert "--pass-from" not in error
+
+
+def test_a_column_of_confidence_that_is_missing_or_empty_is_named(recorded, capsys):
+    rows = [f"i{place},{'first' if place % 2 else 'second'},0.7,\n" for place in range(100)]
+    Path("small.csv").write_text("id,score,confidence,other\n" + "".join(rows))
+    command = ["calibrate", "cascade", "small.csv", "dear.jsonl", "--labels", "labels.jsonl", "--target", "0.8"]
+    wanted = {
+        (
+            "--confidence",
+            "conf",
+        ): "no column 'conf' for the confidence. Found: id, score, confidence, other (--confidence).",
+        ("--confidence", "confidenc"): "no column 'confidenc' for the confidence. Did you mean 'confidence'?",
+        (): "small.csv: has no results of polyjudge score or pairwise, so the column of its confidence must be named "
+        "(--confidence COLUMN)",
+    }
+    for options, message in wanted.items():
+        assert main([*command, *options]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert "--token-probabilities" not in error
+    Path("large.csv").write_text(Path("small.csv").read_text())
+    command[2:4] = ["small.csv", "large.csv"]
+    assert main([*command, "--confidence", "other"]) == 2
+    assert "The column 'other' has no number above 0 in its results" in capsys.readouterr().err
