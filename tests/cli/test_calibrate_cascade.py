@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,10 @@ def test_a_plan_names_the_judges_and_the_guarantee(recorded, capsys):
     shown = capsys.readouterr()
     assert "Cascade of local/cheap → local/dear: agreement of 85%" in shown.out
     assert "at least 85% agree with people: with a probability of 90% over the choice of the 300 labels" in shown.out
-    assert "95%     not guaranteed" in shown.out
+    assert re.search("95% +not guaranteed", shown.out)
+    thresholds, others = shown.out.split("What other targets would give")
+    assert "Answered of the labelled items" in thresholds
+    assert "Answered of all items" in others
     plan = read_plan(Path("plan.json"))
     assert [judge.model for judge in plan.judges] == ["cheap", "dear"]
     assert (plan.target, plan.delta, plan.languages, plan.token_probabilities) == (0.85, 0.1, ("ar",), True)

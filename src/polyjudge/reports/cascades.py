@@ -49,7 +49,7 @@ def cascade_blocks(plan: CascadePlan, table: LanguageTable) -> Iterator[Block]:
         yield _threshold_table(plan.groups, names, table)
     if plan.curve:
         yield Heading(2, "What other targets would give")
-        yield curve_table(plan.curve, names)
+        yield curve_table(plan.curve, names, "the items asked about" if plan.coming else "all items")
         yield Lines(
             (
                 "Each row is a guarantee of its own: choose the target before you look. Nothing was asked for this.",
@@ -72,7 +72,13 @@ def _language(tag: str, plan: CascadePlan, table: LanguageTable) -> str:
 
 
 def _threshold_table(groups: Mapping[str, CascadeThresholds], names: Sequence[str], table: LanguageTable) -> Table:
-    header = ["Language", *(f"{name} answers from" for name in names), "Labels", "Answered", "Agreement"]
+    header = [
+        "Language",
+        *(f"{name} answers from" for name in names),
+        "Labels",
+        "Answered of the labelled items",
+        "Agreement",
+    ]
     rows: list[tuple[str, ...]] = []
     for tag, group in sorted(groups.items()):
         known = table.find(tag) if tag else None
@@ -85,9 +91,9 @@ def _threshold_table(groups: Mapping[str, CascadeThresholds], names: Sequence[st
     return Table(tuple(header), tuple(rows), tuple(range(1, len(header))))
 
 
-def curve_table(curve: Sequence[CascadePoint], names: Sequence[str]) -> Table:
-    """Return the table of targets with what each would give."""
-    header = ("Target", "Answered", *(f"by {name}" for name in names), "Cost against the last alone")
+def curve_table(curve: Sequence[CascadePoint], names: Sequence[str], items: str) -> Table:
+    """Return the table of targets with what each would give; `items` says of which items."""
+    header = ("Target", f"Answered of {items}", *(f"by {name}" for name in names), "Cost against the last alone")
     rows: list[tuple[str, ...]] = []
     for point in curve:
         if not point.answered:
