@@ -100,6 +100,7 @@ def test_labels_in_another_order_or_of_some_other_items_change_nothing(recorded,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ([], "Give --target, the least share of the answers that must agree with people, such as 0.85."),
         (["--target", "85"], "must be a share between 0 and 1, such as 0.85, not '85'"),
         (["--target", "1"], "must be a share between 0 and 1"),
         (["--target", "0.8", "--delta", "0"], "must be above 0"),
@@ -122,7 +123,9 @@ def test_wrong_input_is_exit_2_with_one_message(recorded, capsys, options, messa
     except SystemExit as ended:
         code = ended.code
     assert code == 2
-    assert message in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert message in error
+    assert "usage:" not in error or "must be" in error
 
 
 def test_confidence_from_a_column_and_from_repeats(recorded, capsys):
@@ -242,3 +245,33 @@ def test_a_column_of_confidence_that_is_missing_or_empty_is_named(recorded, caps
     command[2:4] = ["small.csv", "large.csv"]
     assert main([*command, "--confidence", "other"]) == 2
     assert "The column 'other' has no number above 0 in its results" in capsys.readouterr().err
+
+
+def test_labels_and_items_that_a_file_lacks_are_counted_in_a_warning(recorded, capsys):
+    lines = Path("dear.jsonl").read_text().splitlines(keepends=True)
+    Path("few.jsonl").write_text("".join(lines[100:]))
+    arguments = ["calibrate", "cascade", "cheap.jsonl", "few.jsonl", "--labels", "labels.jsonl", "--target", "0.8"]
+    main(arguments)
+    error = capsys.readouterr().err
+    assert "100 labels have no row in few.jsonl, such as 'i0', and cannot be used" in error
+    assert "100 items of the other results have no row in few.jsonl, such as 'i0', and cannot be used" in error
+    assert "cheap.jsonl" not in error
+    Path("few.jsonl").write_text("".join(lines[1:]))
+    main(arguments)
+    assert "1 label has no row in few.jsonl" in capsys.readouterr().err
+
+
+def test_labels_that_are_exchanged_are_asked_about(recorded, capsys):
+    question = "Are pass and fail, or first and second, exchanged in the labels?"
+    assert learn("--target", "0.99") == 1
+    assert question not in capsys.readouterr().out
+    labels = ({"id": f"i{place}", "label": "second" if place % 2 == 0 else "first"} for place in range(300))
+    write("labels.jsonl", labels)
+    assert learn("--target", "0.85") == 1
+    assert question in capsys.readouterr().out
+
+
+def test_the_same_file_is_no_second_judge(recorded, capsys):
+    arguments = ["cheap.jsonl", "./cheap.jsonl", "--labels", "labels.jsonl", "--target", "0.8"]
+    assert main(["calibrate", "cascade", *arguments]) == 2
+    assert "The same results are given twice." in capsys.readouterr().err

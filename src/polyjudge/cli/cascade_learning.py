@@ -65,7 +65,7 @@ def learn_plan(
         rule=rule,
         groups=found.groups,
         languages=found.languages,
-        unguaranteed={tag: _why(target, each) for tag, each in found.unguaranteed.items()},
+        unguaranteed={tag: _why(target, each, rule) for tag, each in found.unguaranteed.items()},
         coming=sum((coming or {}).values()),
         placed_by=found.placed_by,
         curve=found.curve,
@@ -74,8 +74,15 @@ def learn_plan(
     )
 
 
-def _why(target: float, found: Unguaranteed) -> str:
-    return unguaranteed_sentence(target, found.labels, reachable=found.reachable, needed=found.needed, best=found.best)
+def _why(target: float, found: Unguaranteed, rule: AgreementRule) -> str:
+    return unguaranteed_sentence(
+        target,
+        found.labels,
+        reachable=found.reachable,
+        needed=found.needed,
+        best=found.best,
+        of_two=rule.same != "tolerance",
+    )
 
 
 def refuse_without_confidence(

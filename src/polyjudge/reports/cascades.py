@@ -14,6 +14,7 @@ _AGREEMENT = {
     "pass": "An answer agrees if it passes where people let it pass, and fails where they do not.",
     "tolerance": "An answer agrees if its score is at most {tolerance:g} from that of people.",
 }
+_CHANCE = 0.5
 
 
 def judge_name(judge: JudgeIdentity) -> str:
@@ -106,13 +107,18 @@ def curve_table(curve: Sequence[CascadePoint], names: Sequence[str], items: str)
 
 
 def unguaranteed_sentence(
-    target: float, labels: int, *, reachable: float | None, needed: int | None, best: float
+    target: float, labels: int, *, reachable: float | None, needed: int | None, best: float, of_two: bool
 ) -> str:
-    """Return why a target cannot be guaranteed, what these labels guarantee, and how many it would take."""
+    """Return why a target cannot be guaranteed, what these labels guarantee, and how many it would take.
+
+    `of_two` says that an answer is one of two, which agrees in half of the items by chance.
+    """
     start = f"{_percent(target)} cannot be guaranteed with {counted(labels, 'label')} in the test."
     reached = f"They guarantee {_percent(reachable)}." if reachable else "They guarantee nothing."
     if needed is None:
-        return f"{start} {reached} More labels alone do not help: the judges agreed with people in {_percent(best)}."
+        agreed = f"{reached} More labels alone do not help: the judges agreed with people in {_percent(best)}."
+        asked = " Are pass and fail, or first and second, exchanged in the labels?" if of_two and best < _CHANCE else ""
+        return f"{start} {agreed}{asked}"
     return f"{start} {reached} It would take {needed:,} labels or more, if the judges agree as often as here."
 
 
