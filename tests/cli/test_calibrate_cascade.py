@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,10 @@ def test_a_plan_names_the_judges_and_the_guarantee(recorded, capsys):
     shown = capsys.readouterr()
     assert "Cascade of local/cheap → local/dear: agreement of 85%" in shown.out
     assert "at least 85% agree with people: with a probability of 90% over the choice of the 300 labels" in shown.out
-    assert "95%     not guaranteed" in shown.out
+    assert re.search("95% +not guaranteed", shown.out)
+    thresholds, others = shown.out.split("What other targets would give")
+    assert "Answered of the labelled items" in thresholds
+    assert "Answered of all items" in others
     plan = read_plan(Path("plan.json"))
     assert [judge.model for judge in plan.judges] == ["cheap", "dear"]
     assert (plan.target, plan.delta, plan.languages, plan.token_probabilities) == (0.85, 0.1, ("ar",), True)
@@ -96,10 +100,14 @@ def test_labels_in_another_order_or_of_some_other_items_change_nothing(recorded,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ([], "Give --target, the least share of the answers that must agree with people, such as 0.85."),
         (["--target", "85"], "must be a share between 0 and 1, such as 0.85, not '85'"),
         (["--target", "1"], "must be a share between 0 and 1"),
         (["--target", "0.8", "--delta", "0"], "must be above 0"),
-        (["--target", "0.8", "--confidence", "nothing"], "nothing shows how sure"),
+        (
+            ["--target", "0.8", "--confidence", "nothing"],
+            "cheap.jsonl: no column 'nothing' for the confidence. Found: ",
+        ),
         (["--target", "0.8", "--labels", "cheap.jsonl"], "not labels of people"),
         (["--target", "0.8", "--output", "cheap.jsonl"], "is an input file"),
         (["--target", "0.8", "--labels", "empty.jsonl"], "empty.jsonl"),
@@ -115,7 +123,9 @@ def test_wrong_input_is_exit_2_with_one_message(recorded, capsys, options, messa
     except SystemExit as ended:
         code = ended.code
     assert code == 2
-    assert message in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert message in error
+    assert "usage:" not in error or "must be" in error
 
 
 def test_confidence_from_a_column_and_from_repeats(recorded, capsys):
@@ -181,3 +191,87 @@ def test_a_file_that_is_no_plan_is_refused(in_folder, content):
     Path("plan.json").write_text(content)
     with pytest.raises(DataError, match=r"plan\.json"):
         read_plan(Path("plan.json"))
+
+
+def test_files_without_rows_or_common_items_are_named(recorded, capsys):
+    Path("labels.csv").write_text(
+        "id,label\n" + "".join(f"i{place},{'pass' if place % 2 else 'fail'}\n" for place in range(50))
+    )
+    Path("empty.csv").write_text("")
+    Path("header.csv").write_text("id,score\n")
+    Path("others.csv").write_text(
+        "id,score,confidence\n" + "".join(f"x{place},{1 + place % 5},0.7\n" for place in range(50))
+    )
+    Path("unlabelled.csv").write_text("id,score,confidence\ni590,4,0.7\ni591,2,0.7\n")
+    wanted = {
+        ("empty.csv", "dear.jsonl"): "empty.csv: has no rows",
+        ("dear.jsonl", "header.csv"): "header.csv: has no rows",
+        (
+            "others.csv",
+        ): "No common items in others.csv and labels.csv. The first label is of 'i0', the first score of 'x0'.",
+        (
+            "dear.jsonl",
+            "others.csv",
+        ): "No common items in dear.jsonl and others.csv: the first rows are of 'i0' and 'x0'.",
+        ("unlabelled.csv", "dear.jsonl"): "No common items in unlabelled.csv and labels.csv.",
+    }
+    for files, message in wanted.items():
+        capsys.readouterr()
+        assert main(["calibrate", "cascade", *files, "--labels", "labels.csv", "--target", "0.8"]) == 2, files
+        error = capsys.readouterr().err
+        assert message in error
+        assert "--pass-from" not in error
+
+
+def test_a_column_of_confidence_that_is_missing_or_empty_is_named(recorded, capsys):
+    rows = [f"i{place},{'first' if place % 2 else 'second'},0.7,\n" for place in range(100)]
+    Path("small.csv").write_text("id,score,confidence,other\n" + "".join(rows))
+    command = ["calibrate", "cascade", "small.csv", "dear.jsonl", "--labels", "labels.jsonl", "--target", "0.8"]
+    wanted = {
+        (
+            "--confidence",
+            "conf",
+        ): "no column 'conf' for the confidence. Found: id, score, confidence, other (--confidence).",
+        ("--confidence", "confidenc"): "no column 'confidenc' for the confidence. Did you mean 'confidence'?",
+        (): "small.csv: has no results of polyjudge score or pairwise, so the column of its confidence must be named "
+        "(--confidence COLUMN)",
+    }
+    for options, message in wanted.items():
+        assert main([*command, *options]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert "--token-probabilities" not in error
+    Path("large.csv").write_text(Path("small.csv").read_text())
+    command[2:4] = ["small.csv", "large.csv"]
+    assert main([*command, "--confidence", "other"]) == 2
+    assert "The column 'other' has no number above 0 in its results" in capsys.readouterr().err
+
+
+def test_labels_and_items_that_a_file_lacks_are_counted_in_a_warning(recorded, capsys):
+    lines = Path("dear.jsonl").read_text().splitlines(keepends=True)
+    Path("few.jsonl").write_text("".join(lines[100:]))
+    arguments = ["calibrate", "cascade", "cheap.jsonl", "few.jsonl", "--labels", "labels.jsonl", "--target", "0.8"]
+    main(arguments)
+    error = capsys.readouterr().err
+    assert "100 labels have no row in few.jsonl, such as 'i0', and cannot be used" in error
+    assert "100 items of the other results have no row in few.jsonl, such as 'i0', and cannot be used" in error
+    assert "cheap.jsonl" not in error
+    Path("few.jsonl").write_text("".join(lines[1:]))
+    main(arguments)
+    assert "1 label has no row in few.jsonl" in capsys.readouterr().err
+
+
+def test_labels_that_are_exchanged_are_asked_about(recorded, capsys):
+    question = "Are pass and fail, or first and second, exchanged in the labels?"
+    assert learn("--target", "0.99") == 1
+    assert question not in capsys.readouterr().out
+    labels = ({"id": f"i{place}", "label": "second" if place % 2 == 0 else "first"} for place in range(300))
+    write("labels.jsonl", labels)
+    assert learn("--target", "0.85") == 1
+    assert question in capsys.readouterr().out
+
+
+def test_the_same_file_is_no_second_judge(recorded, capsys):
+    arguments = ["cheap.jsonl", "./cheap.jsonl", "--labels", "labels.jsonl", "--target", "0.8"]
+    assert main(["calibrate", "cascade", *arguments]) == 2
+    assert "The same results are given twice." in capsys.readouterr().err

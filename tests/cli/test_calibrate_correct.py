@@ -264,7 +264,7 @@ def test_labels_of_unknown_items_and_items_without_a_verdict_are_counted(three, 
         file.write('{"id": "failed", "score": null, "error": "no reply"}\n')
     assert main(["calibrate", "correct", *three, "--labels", "labels.jsonl"]) == 0
     captured = capsys.readouterr()
-    assert "1 label of items without a score are left out, such as 'other'" in captured.out
+    assert "1 label of an item without a score is left out, such as 'other'" in captured.out
     assert "1 items have no verdict" in captured.err
 
 
@@ -295,3 +295,29 @@ def test_one_system_can_be_asked_for_too(three, capsys):
     shown = capsys.readouterr().out
     assert "corrected" in shown
     assert "Does the correction hold?" not in shown
+
+
+def test_a_system_that_cannot_be_ranked_is_not_in_the_sentence_on_the_best(three, capsys):
+    rows = [row for row in read("labels.jsonl") if row["system"] != "theirs" or row["id"] == "น0"]
+    write("labels.jsonl", rows)
+    found = corrected(capsys, *three, "--labels", "labels.jsonl")
+    assert found["summary"][0].startswith("Of those that can be ranked, ours ")
+    theirs = next(each for each in found["overall"]["systems"] if each["system"] == "theirs")
+    assert (theirs["status"], theirs["reason"].partition(" of")[0]) == ("assumed", "only 1 label")
+
+
+def test_a_judge_that_gives_all_items_the_same_score_is_said_to_add_nothing(in_folder, capsys):
+    people = scores_of()["ours"][1]
+    for name in LEVELS:
+        rows = [{"id": at, "score": 3, "label": people[at] if at < 40 else None} for at in range(150)]
+        write(f"{name}.jsonl", rows)
+    for each in corrected(capsys, *(f"{name}.jsonl" for name in LEVELS))["overall"]["systems"]:
+        assert "adds nothing to the labels" in each["reason"]
+
+
+def test_a_system_of_labels_without_scores_is_named_with_a_suggestion(three, capsys):
+    rows = [{**row, "system": row["system"].replace("theirs", "theris")} for row in read("labels.jsonl")]
+    write("labels.jsonl", rows)
+    summary = corrected(capsys, *three, "--labels", "labels.jsonl")["summary"]
+    assert "50 labels of items without a score are left out, such as 'น0'." in summary
+    assert "No scores are of the system 'theris'. Did you mean 'theirs'?" in summary

@@ -215,8 +215,30 @@ def test_a_plan_is_refused_for_other_judges_rubrics_and_repeats(job, capsys):
     for options, message in changes:
         capsys.readouterr()
         assert main([*ARGUMENTS, *use, *options]) == 2, options
-        assert message in capsys.readouterr().err
+        error = capsys.readouterr().err
+        assert message in error
+        assert main([*ARGUMENTS, *use, *options, "--dry-run"]) == 2, options
+        assert capsys.readouterr().err == error
     assert job.asked == before
+
+
+def test_a_plan_from_files_that_name_no_model_is_refused_in_a_dry_run_too(job, capsys):
+    for name in ("small", "large"):
+        lines = [f"i{place},{'pass' if said('cheap', place)[0] else 'fail'},0.9\n" for place in range(COUNT)]
+        Path(f"{name}.csv").write_text("id,score,confidence\n" + "".join(lines))
+    learn = ["calibrate", "cascade", "small.csv", "large.csv", "--labels", "labels.csv", "--confidence", "confidence"]
+    assert main([*learn, "--target", "0.5", "--output", "plan.json"]) == 0
+    for name in ("ours", "theirs"):
+        Path(f"{name}.csv").write_text("id,candidate\ni1,item-1\n")
+    judges = ["--judge", "local/cheap,local/dear"]
+    for command in (ARGUMENTS, ["pairwise", "ours.csv", "theirs.csv", *judges, "--output", "p.jsonl"]):
+        for extra in ([], ["--dry-run"]):
+            capsys.readouterr()
+            assert main([*command, "--cascade", "plan.json", *extra]) == 2
+            error = capsys.readouterr().err
+            assert "the plan was learnt from files that name no model (small, large)" in error
+            assert "so this is the most" not in error
+    assert job.asked == 0
 
 
 def test_languages_that_no_label_has_are_left_to_people(job, capsys):

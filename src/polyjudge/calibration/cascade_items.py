@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyjudge.errors import ConfigError, DataError
+from polyjudge.errors import ConfigError, DataError, suggestion
 from polyjudge.formats.columns import TableOptions
 from polyjudge.formats.ratings import Rating, Ratings
 from polyjudge.formats.row_files import named_rows_of
 from polyjudge.records.cascades import AgreementRule
 from polyjudge.records.outcomes import Generated, JudgeResult, Outcome, read_outcome_row
+from polyjudge.text.display import one_line
 from polyjudge.verdicts.confidence import confidence_of, is_same
 
 from .cascade import CascadeItem
 from .matching import match, usual_combination
 
+_LONGEST = 400
 _ROW_FIELDS = {"outcome", "schemaVersion"}
 
 
@@ -45,20 +47,24 @@ def evidence_of(outcome: Outcome, rule: AgreementRule) -> Evidence:
 
 def read_evidence(path: Path, table: TableOptions, rule: AgreementRule, column: str = "") -> dict[str, Evidence]:
     """Return the evidence in a file of results by item id; `column` has the confidence where another tool gave it."""
-    found: dict[str, Evidence] = {}
+    found, names = dict[str, Evidence](), dict[str, None]()
     for place, row in named_rows_of(path, table, "id"):
         if isinstance(row, str):
             continue
         own_id = str(row.get("id"))
         if column:
+            names |= dict.fromkeys(row)
             found[own_id] = Evidence(_number(row, column, place))
         elif row.keys() >= _ROW_FIELDS:
             outcome = read_outcome_row(row)[1]
             if not isinstance(outcome, Generated):
                 found[own_id] = evidence_of(outcome, rule)
+    if column and column not in names:
+        hint = suggestion(column, names) or f" Found: {one_line(', '.join(names), _LONGEST)}."
+        raise DataError(f"no column {column!r} for the confidence.{hint}", path=path, option="confidence")
     if not found:
-        what = f"no column {column!r}" if column else "no results of polyjudge score or pairwise"
-        raise DataError(f"has {what}, so the confidence of its scores is not known", path=path)
+        what = "has no results of polyjudge score or pairwise, so the column of its confidence must be named"
+        raise DataError(what, path=path, option="confidence", value="COLUMN")
     return found
 
 

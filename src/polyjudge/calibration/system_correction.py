@@ -250,6 +250,8 @@ class _Table:
         figure = figure_of(self.means[number], slope, correction.bounds, sample)
         reason = "the correction does not hold for it" if only_labels else ""
         status: EstimateStatus = "own labels only" if only_labels else "corrected"
+        if not only_labels and bool((sample.judged == sample.judged[0]).all()):
+            reason = "the judge gives all items the same score, which adds nothing to the labels"
         if why := self._why_not(sample, only_labels=only_labels):
             status, reason, figure = "not reliable here", "; ".join(filter(None, (reason, why))), Figure(figure.value)
         return self._record(number, sample, status, reason, figure)
@@ -272,7 +274,7 @@ class _Table:
     def _assumed_estimate(self, number: int, sample: SystemSample, found: Corrected) -> SystemEstimate:
         if found.figure.value is None:
             return self._record(number, sample, "no labels", "no system has labels", Figure())
-        few = f"only {sample.labels} labels" if sample.labels else "no label"
+        few = f"only {sample.labels} label{'s' * (sample.labels > 1)}" if sample.labels else "no label"
         reason = f"{few} of its own: assumes that the judge errs on it as on the others, give or take how these differ"
         return self._record(number, sample, "assumed", reason, found.figure)
 

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from polyjudge.calibration.cascade_items import Evidence, cascade_items, read_evidence
@@ -22,6 +23,8 @@ from .calibrating import write_figures
 from .cascade_learning import agreement_rule, learn_plan
 from .cascade_options import add_guarantee_options, target_share
 from .options import Several, add_force_option, check_output
+from .output import print_warning
+from .progress import counted
 from .rating_sides import add_rating_options, check_labels, read_side
 from .tables import filtered_table_options_of
 
@@ -34,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     labels = "people's labels of a random sample of the items: rows with id and label"
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
     wanted = "least share of the answers that must agree with people, such as 0.85"
-    add("--target", type=target_share, required=True, metavar="SHARE", help=wanted)
+    add("--target", type=target_share, metavar="SHARE", help=wanted)
     add_guarantee_options(add)
     sure = "column of the judge's confidence, from 0 to 1; default: that of token probabilities or repeats"
     add("--confidence", default="", metavar="COLUMN", help=sure)
@@ -48,6 +51,10 @@ def run(options: argparse.Namespace) -> int:
     """Read results and labels, learn, and show what it gives; exit 1 if the target cannot be guaranteed."""
     if not options.labels:
         raise ConfigError("Give --labels of people: only they show how often the judges are right.")
+    if options.target is None:
+        raise ConfigError("Give --target, the least share of the answers that must agree with people, such as 0.85.")
+    if len({path.resolve() for path in options.results}) < len(options.results):
+        raise ConfigError("The same results are given twice. Give a file for each judge.")
     check_output(options.output, [*options.results, *options.labels], kind=FileKind.CASCADE, force=options.force)
     plan = _plan(options)
     found = {**own_fields(), **to_json(plan)}
@@ -71,6 +78,7 @@ def _plan(options: argparse.Namespace) -> CascadePlan:
         raise DataError("has no labels", path=label_files[0])
     paths = [spooled(path) for path in options.results]
     judged = [read_side([path], "score", options) for path in paths]
+    _check_items(dict(zip(paths, judged, strict=True)), label_files[0], labels)
     rule = agreement_rule(judged, labels, options)
     table = filtered_table_options_of(options)
     evidence = [read_evidence(path, table, rule, options.confidence) for path in paths]
@@ -84,6 +92,37 @@ def _plan(options: argparse.Namespace) -> CascadePlan:
         repeats=_repeats(facts),
         token_probabilities=any(fact.has_tokens for fact in facts),
     )
+
+
+def _check_items(judged: Mapping[Path, Ratings], label_file: Path, labels: Ratings) -> None:
+    """Refuse results without rows, and results that have no labelled item in common."""
+    for path, side in judged.items():
+        if not side.ratings:
+            raise DataError("has no rows that can be used" if side.skipped else "has no rows", path=path)
+    ids = [{rating.id for rating in side.ratings} for side in judged.values()]
+    labelled = {rating.id: None for rating in labels.ratings if rating.value is not None}
+    first, *others = judged
+    for path, own in zip(others, ids[1:], strict=True):
+        if not ids[0] & own:
+            some = f"the first rows are of {_first_id(judged[first])} and {_first_id(judged[path])}"
+            raise ConfigError(f"No common items in {first} and {path}: {some}.")
+    for path, own in zip(judged, ids, strict=True):
+        if not own & labelled.keys():
+            some = f"The first label is of {next(iter(labelled))[:40]!r}, the first score of {_first_id(judged[path])}"
+            raise ConfigError(f"No common items in {path} and {label_file}. {some}.")
+        _warn_of_missing(path, "label", [each for each in labelled if each not in own])
+        _warn_of_missing(path, "item of the other results", sorted(set[str]().union(*ids) - own))
+
+
+def _warn_of_missing(path: Path, what: str, missing: Sequence[str]) -> None:
+    if missing:
+        count = counted(len(missing), what, what.replace("item ", "items ") if " " in what else "")
+        has = "has" if len(missing) == 1 else "have"
+        print_warning(f"{count} {has} no row in {path}, such as {missing[0][:40]!r}, and cannot be used")
+
+
+def _first_id(side: Ratings) -> str:
+    return repr(side.ratings[0].id[:40])
 
 
 def _repeats(facts: list[Evidence]) -> int:

@@ -54,7 +54,7 @@ def learn_plan(
     """
     if not any(item.agrees for item in items):
         raise ConfigError("No item of the results has a label.")
-    refuse_without_confidence(items, judges)
+    refuse_without_confidence(items, judges, getattr(options, "confidence", None))
     found: Learnt = learn(items, target, options.delta, by_language=options.by_language, coming=coming)
     return CascadePlan(
         judges=tuple(judges),
@@ -65,7 +65,7 @@ def learn_plan(
         rule=rule,
         groups=found.groups,
         languages=found.languages,
-        unguaranteed={tag: _why(target, each) for tag, each in found.unguaranteed.items()},
+        unguaranteed={tag: _why(target, each, rule) for tag, each in found.unguaranteed.items()},
         coming=sum((coming or {}).values()),
         placed_by=found.placed_by,
         curve=found.curve,
@@ -74,14 +74,34 @@ def learn_plan(
     )
 
 
-def _why(target: float, found: Unguaranteed) -> str:
-    return unguaranteed_sentence(target, found.labels, reachable=found.reachable, needed=found.needed, best=found.best)
+def _why(target: float, found: Unguaranteed, rule: AgreementRule) -> str:
+    return unguaranteed_sentence(
+        target,
+        found.labels,
+        reachable=found.reachable,
+        needed=found.needed,
+        best=found.best,
+        of_two=rule.same != "tolerance",
+    )
 
 
-def refuse_without_confidence(items: Sequence[CascadeItem], judges: Sequence[JudgeIdentity]) -> None:
-    """Refuse a judge, other than the last one, whose results do not show how sure it is."""
+def refuse_without_confidence(
+    items: Sequence[CascadeItem], judges: Sequence[JudgeIdentity], column: str | None
+) -> None:
+    """Refuse a judge, other than the last one, whose results do not show how sure it is.
+
+    `column` names the confidence in recorded results, and is empty for that of polyjudge; None if the judges are asked.
+    """
     for place, judge in enumerate(judges[:-1]):
         if not any(item.confidences[place] for item in items):
             name = f"{judge.provider}/{judge.model}".strip("/")
             message = f"nothing shows how sure {name} is, so it cannot be known when to ask the next judge"
-            raise ConfigError(f"{message}. Give --token-probabilities, or --repeats.")
+            raise ConfigError(f"{message}. {_advice(column)}")
+
+
+def _advice(column: str | None) -> str:
+    if column is None:
+        return "Give --token-probabilities, or --repeats."
+    if column:
+        return f"The column {column!r} has no number above 0 in its results. Name another one: --confidence COLUMN."
+    return "Score with --token-probabilities or --repeats, or name a column of confidence: --confidence COLUMN."

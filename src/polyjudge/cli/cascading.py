@@ -57,12 +57,13 @@ def cascade_of(
 
     In a dry run, return a jury of its judges.
     """
+    planned = None if request.plan is None else Cascade(judges, request.plan)  # refuses other judges
     if options.dry_run:
         note = "a cascade asks the later judges only about what the earlier ones leave, so this is the most"
         print(f"polyjudge: {note}", file=sys.stderr)
         return Jury(judges, quorum=1)
-    if request.plan is not None:
-        return Cascade(judges, request.plan)
+    if planned is not None:
+        return planned
     learnt = _learn(request.target or 0.0, judges, items, options)
     return learnt if isinstance(learnt, int) else Cascade(judges, learnt)
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, suggestion
 from polyjudge.statistics.system_correction import SystemSample
 from polyjudge.text.display import one_line
 
@@ -24,6 +24,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _ROWS_LOOKED_AT = 10_000
 _KINDS_KEPT = 50
 _LONGEST = 400
+_SYSTEMS_SHOWN = 3
 _SYSTEM_SCORES = ".sys.score"
 
 
@@ -84,6 +85,8 @@ class SystemRows:
     _label_ids: list[str] = field(default_factory=list[str])
     _label_of: "array[int]" = field(default_factory=lambda: array("i"))
     _annotators: "array[int]" = field(default_factory=lambda: array("Q"))
+    _unknown: dict[str, None] = field(default_factory=dict[str, None])
+    """Some systems of labels that have no scores."""
     _people: "array[float]" = field(default_factory=lambda: array("d"))
     _drawn: "array[float]" = field(default_factory=lambda: array("d"))
 
@@ -125,6 +128,8 @@ class SystemRows:
         item, own = rating.id, system
         if not own and "/" in item and item.rpartition("/")[2] in self.systems:
             item, _, own = item.rpartition("/")
+        if own and own not in self.systems and len(self._unknown) < _KINDS_KEPT:
+            self._unknown[own] = None
         self._label_ids.append(item)
         self._label_of.append(self.systems.number(own) if own in self.systems else -2 if own else -1)
         self._annotators.append(_hash(rating.annotator))
@@ -185,9 +190,10 @@ class SystemRows:
         notes = list[str]()
         if unknown := int((~found).sum()):
             first = self._label_ids[int(np.flatnonzero(~found)[0])]
-            notes.append(
-                f"{unknown:,} label{'s' * (unknown > 1)} of items without a score are left out, such as {first!r}."
-            )
+            left = "labels of items without a score are" if unknown > 1 else "label of an item without a score is"
+            notes.append(f"{unknown:,} {left} left out, such as {first!r}.")
+            names = self.systems.names
+            notes += [f"No scores are of the system {name!r}.{suggestion(name, names)}" for name in self._shown()]
         annotators = np.frombuffer(self._annotators, np.uint64)[found]
         both = rows[found].astype(np.uint64) * _ODD + annotators
         _, firsts, counts = np.unique(both, return_index=True, return_counts=True)
@@ -201,6 +207,10 @@ class SystemRows:
         drawn = np.array(self._drawn)[found][starts]
         self._check_probabilities(places, drawn, of, np.flatnonzero(found)[starts])
         return places, people.astype(np.float64), drawn, notes
+
+    def _shown(self) -> list[str]:
+        """Return a few of the systems that only labels have, as they can be shown."""
+        return [one_line(name, _LONGEST) for name in list(self._unknown)[:_SYSTEMS_SHOWN]]
 
     def _rows_of(self, ids: Hashes, of: NDArray[np.int32], wanted: Hashes, own: Numbers) -> Numbers:
         """Return the row of each label's item; -1 if there is none."""

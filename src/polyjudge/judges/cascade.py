@@ -97,6 +97,10 @@ def _refuse_other_judges(judges: Sequence[ItemJudge], plan: CascadePlan) -> None
     own = [_name_of(judge) for judge in judges]
     planned = [str(ModelName(judge.provider, judge.model)) for judge in plan.judges]
     again = "Learn the plan again, or ask as it was learnt"
+    if not all(judge.provider for judge in plan.judges):
+        files = ", ".join(judge.model for judge in plan.judges if not judge.provider)
+        message = f"the plan was learnt from files that name no model ({files}), so no model can be asked by it"
+        raise ConfigError(f"{message}. Learn one from results of polyjudge score or pairwise")
     if own != planned:
         raise ConfigError(f"the plan is for {' → '.join(planned)}, not for {' → '.join(own)}. {again}")
     for judge, known in zip(judges, plan.judges, strict=True):

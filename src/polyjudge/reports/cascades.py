@@ -14,6 +14,7 @@ _AGREEMENT = {
     "pass": "An answer agrees if it passes where people let it pass, and fails where they do not.",
     "tolerance": "An answer agrees if its score is at most {tolerance:g} from that of people.",
 }
+_CHANCE = 0.5
 
 
 def judge_name(judge: JudgeIdentity) -> str:
@@ -49,7 +50,7 @@ def cascade_blocks(plan: CascadePlan, table: LanguageTable) -> Iterator[Block]:
         yield _threshold_table(plan.groups, names, table)
     if plan.curve:
         yield Heading(2, "What other targets would give")
-        yield curve_table(plan.curve, names)
+        yield curve_table(plan.curve, names, "the items asked about" if plan.coming else "all items")
         yield Lines(
             (
                 "Each row is a guarantee of its own: choose the target before you look. Nothing was asked for this.",
@@ -72,7 +73,13 @@ def _language(tag: str, plan: CascadePlan, table: LanguageTable) -> str:
 
 
 def _threshold_table(groups: Mapping[str, CascadeThresholds], names: Sequence[str], table: LanguageTable) -> Table:
-    header = ["Language", *(f"{name} answers from" for name in names), "Labels", "Answered", "Agreement"]
+    header = [
+        "Language",
+        *(f"{name} answers from" for name in names),
+        "Labels",
+        "Answered of the labelled items",
+        "Agreement",
+    ]
     rows: list[tuple[str, ...]] = []
     for tag, group in sorted(groups.items()):
         known = table.find(tag) if tag else None
@@ -85,9 +92,9 @@ def _threshold_table(groups: Mapping[str, CascadeThresholds], names: Sequence[st
     return Table(tuple(header), tuple(rows), tuple(range(1, len(header))))
 
 
-def curve_table(curve: Sequence[CascadePoint], names: Sequence[str]) -> Table:
-    """Return the table of targets with what each would give."""
-    header = ("Target", "Answered", *(f"by {name}" for name in names), "Cost against the last alone")
+def curve_table(curve: Sequence[CascadePoint], names: Sequence[str], items: str) -> Table:
+    """Return the table of targets with what each would give; `items` says of which items."""
+    header = ("Target", f"Answered of {items}", *(f"by {name}" for name in names), "Cost against the last alone")
     rows: list[tuple[str, ...]] = []
     for point in curve:
         if not point.answered:
@@ -100,13 +107,18 @@ def curve_table(curve: Sequence[CascadePoint], names: Sequence[str]) -> Table:
 
 
 def unguaranteed_sentence(
-    target: float, labels: int, *, reachable: float | None, needed: int | None, best: float
+    target: float, labels: int, *, reachable: float | None, needed: int | None, best: float, of_two: bool
 ) -> str:
-    """Return why a target cannot be guaranteed, what these labels guarantee, and how many it would take."""
+    """Return why a target cannot be guaranteed, what these labels guarantee, and how many it would take.
+
+    `of_two` says that an answer is one of two, which agrees in half of the items by chance.
+    """
     start = f"{_percent(target)} cannot be guaranteed with {counted(labels, 'label')} in the test."
     reached = f"They guarantee {_percent(reachable)}." if reachable else "They guarantee nothing."
     if needed is None:
-        return f"{start} {reached} More labels alone do not help: the judges agreed with people in {_percent(best)}."
+        agreed = f"{reached} More labels alone do not help: the judges agreed with people in {_percent(best)}."
+        asked = " Are pass and fail, or first and second, exchanged in the labels?" if of_two and best < _CHANCE else ""
+        return f"{start} {agreed}{asked}"
     return f"{start} {reached} It would take {needed:,} labels or more, if the judges agree as often as here."
 
 

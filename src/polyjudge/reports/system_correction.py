@@ -79,8 +79,8 @@ def ranking_sentence(found: SystemTable) -> str:
             said.append(f"{_names(names)} is best")
         else:
             said.append(f"{_names(names)} is {'worst' if place == len(groups) - 1 else 'next'}")
-    text = "; ".join(said)
-    return f"{text}."
+    which = "Of those that can be ranked, " if len(ranked) < len(found.systems) else ""
+    return f"{which}{'; '.join(said)}."
 
 
 def _names(names: Sequence[str]) -> str:
