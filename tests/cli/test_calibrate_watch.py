@@ -175,6 +175,18 @@ def test_a_dry_run_counts_the_most_calls_and_writes_nothing(pinned, capsys):
     assert [path.name for path in Path(".polyjudge/watch/scored").iterdir()] == ["pinned.json"]
 
 
+def test_a_dry_run_of_pinning_says_what_would_be_pinned_and_asked_and_writes_nothing(pinned, capsys):
+    watch("--from", "scored.jsonl", "other", "--dry-run")
+    printed = capsys.readouterr()
+    assert "nothing is pinned. Would be pinned as 'other': 40 questions" in printed.err
+    assert "A watch would ask 40 questions" in printed.err
+    assert "calls:    80" in printed.out
+    assert "cost:" in printed.out
+    assert [path.name for path in Path(".polyjudge/watch").iterdir()] == ["scored"]
+    watch("--from", "scored.jsonl", "scored", "--dry-run", code=2)
+    assert "holds a pinned set of this name" in capsys.readouterr().err
+
+
 def test_questions_without_a_verdict_do_not_count_and_too_many_end_the_watch(pinned, capsys):
     Path("replies.jsonl").write_text("", encoding="utf-8")
     watch(code=3)

@@ -39,7 +39,7 @@ from polyjudge.rubrics.rewording import reworded, rewordings
 from polyjudge.runs.execution import Export
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import judge_by_models
-from polyjudge.store.watches import append_watch, find_pinned, history, watch_folder, write_pinned
+from polyjudge.store.watches import append_watch, find_pinned, history, place_to_pin, watch_folder, write_pinned
 from polyjudge.text.display import harmless, one_line
 from polyjudge.verdicts.items import OFFLINE
 
@@ -52,8 +52,24 @@ from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudge
 from .tables import input_of, table_options_of
 
 
-def pin(options: argparse.Namespace) -> tuple[Path, PinnedSet]:
-    """Store the questions and answers of a run, if they can be asked again."""
+def pin(options: argparse.Namespace, *, asked: int) -> int:
+    """Store the questions and answers of a run, or in a dry run say what a watch of `asked` of them would cost."""
+    pinned = _pinned_set(options)
+    count = f"{counted(len(pinned.questions), 'question')}"
+    name = harmless(pinned.name)
+    if not options.dry_run:
+        print(f"polyjudge: pinned as {name!r}: {count}, in {harmless(str(write_pinned(pinned)))}", file=sys.stderr)
+        return 0
+    place = harmless(str(place_to_pin(pinned.name)))
+    print(f"polyjudge: dry run: nothing is pinned. Would be pinned as {name!r}: {count}, in {place}", file=sys.stderr)
+    most = min(asked, len(pinned.questions))
+    print(f"polyjudge: to pin makes no call. A watch would ask {counted(most, 'question')}:", file=sys.stderr)
+    options.questions = asked
+    return _Job(options, pinned, seed=0).estimate()
+
+
+def _pinned_set(options: argparse.Namespace) -> PinnedSet:
+    """Return the questions and answers of a run, if they can be asked again."""
     path: Path = options.results
     if "otherCandidate" in first_row_of(path, table_options_of(options)):
         raise DataError("has preferences between pairs of texts. Give results of score", path=path)
@@ -76,7 +92,7 @@ def pin(options: argparse.Namespace) -> tuple[Path, PinnedSet]:
         print_warning(f"{counted(found.other_prompts, 'item')} are left out: their prompts would not be the same")
     identity = identity_of_models(models, rubric)
     answered = found.origin.model_answered if len(models) == 1 else ""
-    pinned = PinnedSet(
+    return PinnedSet(
         name=one_line(options.name or path.name.partition(".")[0], 100),
         judge=replace(identity, model_answered=answered),
         models=tuple(map(str, models)),
@@ -85,7 +101,6 @@ def pin(options: argparse.Namespace) -> tuple[Path, PinnedSet]:
         rubric=rubric,
         questions=tuple(found.questions),
     )
-    return write_pinned(pinned), pinned
 
 
 def _models(origins: Origins, path: Path) -> list[ModelName]:
