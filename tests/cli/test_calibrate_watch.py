@@ -93,6 +93,15 @@ def test_a_changed_judge_is_noticed_after_a_few_questions_and_fails_the_command_
     assert not list(Path(".polyjudge/watch/scored").glob("*.partial"))
 
 
+@pytest.mark.parametrize("concurrency", ["1", "4", "20"])
+def test_the_report_counts_the_questions_whose_paid_answers_came_after_the_decision(pinned, capsys, concurrency):
+    record([score - 20 for score in pinned])
+    result = found(capsys, "--concurrency", concurrency)
+    assert result["calls"] == 2 * (result["asked"] + result["inFlight"])
+    watch("--concurrency", "20")
+    assert "in flight when it was decided: all " in capsys.readouterr().out
+
+
 def test_noise_that_goes_back_to_the_old_answer_is_no_change(pinned, capsys):
     noisy = [answer(score + (10 if number % 2 else -10), number) for number, score in enumerate(pinned)]
     write("replies.jsonl", [*noisy, *(answer(score, number) for number, score in enumerate(pinned))])

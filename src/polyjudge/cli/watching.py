@@ -219,7 +219,7 @@ class _Job:
 
     def watch(self) -> Watch | int:
         """Ask the questions and the rewordings; return what was found, or the exit code of a watch that ended early."""
-        questions, at = self._questions, utc_now()
+        questions, at, in_flight = self._questions, utc_now(), 0
         watching = Watching(self.pinned, self.options.false_alarms)
         by_id = {each.id: each for each in questions}
         taking = _Taking(watching)
@@ -233,8 +233,11 @@ class _Job:
             code = self._execute(run, watching, len(questions))
             if code is not None:
                 return code
+            in_flight = len(judge.begun - watching.taken)
         wordings = self._ask_in_other_words(watching, [each for each in questions if each.id in watching.answers])
-        return wordings if isinstance(wordings, int) else self._found(watching, wordings, at, len(questions))
+        return (
+            wordings if isinstance(wordings, int) else self._found(watching, wordings, at, (len(questions), in_flight))
+        )
 
     def _execute(self, run: Run, watching: Watching, count: int) -> int | None:
         """Execute the run of the questions; return the exit code if it ended without a decision."""
@@ -272,7 +275,7 @@ class _Job:
             found.append(taking.found)
         return tuple(found)
 
-    def _found(self, watching: Watching, wordings: tuple[Rewording, ...], at: str, questions: int) -> Watch:
+    def _found(self, watching: Watching, wordings: tuple[Rewording, ...], at: str, counts: tuple[int, int]) -> Watch:
         test = watching.test
         return Watch(
             name=self.pinned.name,
@@ -282,8 +285,9 @@ class _Job:
             model_answered=watching.model_answered,
             model_changed=watching.model_changed,
             pinned_at=self.pinned.pinned_at,
-            questions=questions,
+            questions=counts[0],
             asked=test.asked,
+            in_flight=counts[1],
             unjudged=watching.unjudged,
             flips=watching.flips,
             asked_twice=watching.asked_twice,

@@ -44,6 +44,10 @@ def _sentences(watch: Watch) -> Iterator[str]:
     asked = f"{watch.asked + watch.unjudged:,} of {counted(watch.questions, 'question')}"
     pinned = f"pinned on {watch.pinned_at[:10]}, asked on {watch.at[:10]}"
     yield f"{judge} by the rubric {watch.judge.rubric}, {pinned}: {asked} were asked."
+    if watch.in_flight:
+        beyond = f"{watch.in_flight:,} more {'was' if watch.in_flight == 1 else 'were'} in flight when it was decided"
+        paid = f"all {watch.calls:,} calls are paid, and these answers do not count"
+        yield f"{beyond}: {paid}."
     if watch.model_changed:
         yield f"The provider says that {watch.model_answered} answered. Then it was {watch.judge.model_answered}."
     yield _evidence(watch)
