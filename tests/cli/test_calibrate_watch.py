@@ -216,6 +216,24 @@ def test_the_report_for_a_pipeline_has_a_failure_only_if_a_change_fails_the_comm
         assert suite.get("failures") == failures
 
 
+def test_without_a_key_the_reports_say_that_nothing_was_checked(pinned, capsys, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    rows = [json.loads(line) for line in Path("scored.jsonl").read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        row["provenance"].update(provider="openai", model="gpt-5-mini")
+    write("remote.jsonl", rows)
+    watch("--from", "remote.jsonl")
+    watch("remote", "--fail-on-change", "--format", "junit", "--output", "j.xml")
+    assert "nothing was checked" in capsys.readouterr().err
+    suite = ElementTree.parse("j.xml").getroot().find("testsuite")
+    assert (suite.get("skipped"), suite.get("failures")) == ("1", "0")
+    assert "OPENAI_API_KEY is not set" in suite.find("testcase/skipped").get("message")
+    assert found(capsys, "remote")["verdict"] == "not checked"
+    watch("remote", "--require-judge", code=3)
+    assert "Watch remote: nothing was checked" in capsys.readouterr().out
+    assert not Path(".polyjudge/watch/remote/history.jsonl").exists()
+
+
 def test_a_watch_asks_again_when_its_history_was_removed(pinned, capsys):
     watch()
     Path(".polyjudge/watch/scored/history.jsonl").unlink()

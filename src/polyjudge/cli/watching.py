@@ -32,7 +32,14 @@ from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Limits
 from polyjudge.records.watches import PinnedQuestion, PinnedSet, Rewording, Watch
-from polyjudge.reports.watching import watch_blocks, watch_json, watch_junit
+from polyjudge.reports.watching import (
+    skipped_blocks,
+    skipped_json,
+    skipped_junit,
+    watch_blocks,
+    watch_json,
+    watch_junit,
+)
 from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.rubrics.prompts import rubric_fingerprint
 from polyjudge.rubrics.rewording import reworded, rewordings
@@ -141,6 +148,8 @@ def ask_again(options: argparse.Namespace) -> int:
             return job.estimate()
         found = job.watch()
     except (MissingKeyError, MissingExtraError) as error:
+        if isinstance(error, MissingKeyError) and not options.dry_run:
+            _report_skip(options, pinned.name, f"{error.variable} is not set, so {error.skipped} was not asked.")
         return explain_skip(error, is_required=options.require_judge)
     if isinstance(found, int):
         return found
@@ -153,6 +162,15 @@ def ask_again(options: argparse.Namespace) -> int:
         write_figures(options, watch_json(found), watch_blocks(found, earlier))
     print(f"polyjudge: history: {harmless(str(place))}", file=sys.stderr)
     return 1 if options.fail_on_change and found.verdict == "changed" else 0
+
+
+def _report_skip(options: argparse.Namespace, name: str, reason: str) -> None:
+    """Write the report of a watch that asks nothing, which a pipeline must not take for an unchanged judge."""
+    if options.format == "junit":
+        write_pieces(options.output, skipped_junit(name, reason), format_name="junit", force=options.force)
+    else:
+        write_figures(options, skipped_json(name, reason), skipped_blocks(name, reason))
+    print("polyjudge: nothing was checked: whether the judge has changed is not known", file=sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,15 +114,42 @@ def watch_json(watch: Watch) -> dict[str, Any]:
 
 def watch_junit(watch: Watch, *, fails: bool) -> Iterator[str]:
     """Render one test case; a change is a failure if it fails the command."""
-    is_failure = fails and watch.verdict == "changed"
-    counts = {"tests": "1", "failures": str(int(is_failure)), "errors": "0", "skipped": "0"}
+    sentences = [xml_text(each) for each in _sentences(watch)]
+    if fails and watch.verdict == "changed":
+        return _junit(watch.name, "failure", " ".join(sentences))
+    return _junit(watch.name, "system-out", "\n".join(sentences))
+
+
+def skipped_blocks(name: str, reason: str) -> Iterator[Block]:
+    """Yield that nothing was checked, and why."""
+    yield Heading(1, f"Watch {name}: nothing was checked")
+    yield Lines((reason,))
+
+
+def skipped_json(name: str, reason: str) -> dict[str, Any]:
+    """Return the report of a watch that asked nothing; it is in no history."""
+    return {**own_fields(), "name": name, "verdict": "not checked", "reason": reason}
+
+
+def skipped_junit(name: str, reason: str) -> Iterator[str]:
+    """Render a skipped test case."""
+    return _junit(name, "skipped", f"Nothing was checked: {reason}")
+
+
+def _junit(name: str, kind: str, text: str) -> Iterator[str]:
+    counts = {
+        "tests": "1",
+        "failures": str(int(kind == "failure")),
+        "errors": "0",
+        "skipped": str(int(kind == "skipped")),
+    }
     root = ElementTree.Element("testsuites", name="polyjudge calibrate watch")
     suite = ElementTree.SubElement(root, "testsuite", {"name": "polyjudge calibrate watch", **counts})
-    case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.watch", name=xml_text(watch.name))
-    sentences = [xml_text(each) for each in _sentences(watch)]
-    if is_failure:
-        ElementTree.SubElement(case, "failure", message=" ".join(sentences))
+    case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.watch", name=xml_text(name))
+    found = ElementTree.SubElement(case, kind)
+    if kind == "system-out":
+        found.text = text
     else:
-        ElementTree.SubElement(case, "system-out").text = "\n".join(sentences)
+        found.set("message", xml_text(text))
     ElementTree.indent(root)
     yield f"<?xml version='1.0' encoding='UTF-8'?>\n{XML_COMMENT}\n{ElementTree.tostring(root, encoding='unicode')}\n"
