@@ -234,6 +234,23 @@ def test_without_a_key_the_reports_say_that_nothing_was_checked(pinned, capsys, 
     assert not Path(".polyjudge/watch/remote/history.jsonl").exists()
 
 
+def test_too_few_questions_to_show_any_change_are_reported_before_they_are_asked(pinned, capsys):
+    record([score - 20 for score in pinned])
+    watch("--from", "scored.jsonl", "few", "--questions", "5")
+    assert "5 questions can never show a change" in (printed := capsys.readouterr().err)
+    assert "at least 6 are needed" in printed
+    watch("few", "--fail-on-change", code=2)
+    assert "--fail-on-change: 5 questions can never show a change" in (printed := capsys.readouterr().err)
+    assert "asked" not in printed
+    watch("scored", "--fail-on-change", "--questions", "5", code=2)
+    assert "Ask more" in capsys.readouterr().err
+    watch("few")
+    assert "Pin the results of more items" in capsys.readouterr().err
+    watch("--from", "scored.jsonl", "enough", "--questions", "6")
+    assert "never" not in capsys.readouterr().err
+    watch("enough", "--fail-on-change", code=1)
+
+
 def test_a_watch_asks_again_when_its_history_was_removed(pinned, capsys):
     watch()
     Path(".polyjudge/watch/scored/history.jsonl").unlink()

@@ -15,7 +15,7 @@ from polyjudge.records.calibration import Figure
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.watches import PinnedAnswer, PinnedQuestion, PinnedSet, Rewording
 from polyjudge.runs.plan import models_of, prompt_hashes_of, rubric_of
-from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, oddness, shift
+from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, fewest_questions, oddness, shift
 from polyjudge.statistics.resampling import mean_error
 from polyjudge.verdicts.items import with_passed
 
@@ -312,6 +312,11 @@ class Origins:
     def chosen(self, count: int) -> set[str]:
         """Return as many ids, drawn whatever the answers are: else new ones would differ without a change."""
         return set(random.Random("pinned").sample(sorted(self.judged), min(count, len(self.judged))))
+
+
+def fewest_to_show(questions: Iterable[PinnedQuestion], false_alarms: float) -> int:
+    """Return the number of questions below which a watch cannot show any change."""
+    return fewest_questions(false_alarms, max((float(len(each.answers)) for each in questions), default=1.0))
 
 
 def has_one_answer(questions: Iterable[PinnedQuestion]) -> bool:

@@ -14,6 +14,7 @@ from polyjudge.calibration.watching import (
     Reworded,
     Watching,
     WatchJudge,
+    fewest_to_show,
     has_one_answer,
     items_of,
     order_of,
@@ -64,6 +65,7 @@ def pin(options: argparse.Namespace, *, asked: int) -> int:
     pinned = _pinned_set(options)
     count = f"{counted(len(pinned.questions), 'question')}"
     name = harmless(pinned.name)
+    _warn_of_too_few(pinned, asked, options.false_alarms)
     if not options.dry_run:
         print(f"polyjudge: pinned as {name!r}: {count}, in {harmless(str(write_pinned(pinned)))}", file=sys.stderr)
         return 0
@@ -73,6 +75,19 @@ def pin(options: argparse.Namespace, *, asked: int) -> int:
     print(f"polyjudge: to pin makes no call. A watch would ask {counted(most, 'question')}:", file=sys.stderr)
     options.questions = asked
     return _Job(options, pinned, seed=0).estimate()
+
+
+def _warn_of_too_few(pinned: PinnedSet, asked: int, false_alarms: float, *, is_error: bool = False) -> None:
+    """Warn if a watch of so many questions cannot show any change, or raise ConfigError."""
+    count, needed = min(asked, len(pinned.questions)), fewest_to_show(pinned.questions, false_alarms)
+    if count >= needed:
+        return
+    never = f"{counted(count, 'question')} can never show a change, even if all answers are others"
+    how = "Ask more" if len(pinned.questions) >= needed else "Pin the results of more items, or ask each several times"
+    message = f"{never}: at least {needed} are needed with --false-alarms {false_alarms:g}. {how}"
+    if is_error:
+        raise ConfigError(f"--fail-on-change: {message}")
+    print_warning(message)
 
 
 def _pinned_set(options: argparse.Namespace) -> PinnedSet:
@@ -141,6 +156,7 @@ def ask_again(options: argparse.Namespace) -> int:
     check_output(options.output, [watch_folder(pinned.name) / "pinned.json"], force=options.force)
     if options.rewordings > len(rewordings()):
         raise ConfigError(f"--rewordings {options.rewordings}: there are {len(rewordings())} wordings.")
+    _warn_of_too_few(pinned, options.questions, options.false_alarms, is_error=options.fail_on_change)
     earlier = list(history(pinned.name))
     job = _Job(options, pinned, seed=len(earlier))
     try:
