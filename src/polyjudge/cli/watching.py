@@ -22,6 +22,7 @@ from polyjudge.calibration.watching import (
 )
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.files.kinds import FileKind, refuse_other_kind
 from polyjudge.formats.items import ItemSource, read_results
 from polyjudge.formats.row_files import first_row_of
 from polyjudge.judges.base import ItemJudge, ItemWorker
@@ -93,8 +94,7 @@ def _warn_of_too_few(pinned: PinnedSet, asked: int, false_alarms: float, *, is_e
 def _pinned_set(options: argparse.Namespace) -> PinnedSet:
     """Return the questions and answers of a run, if they can be asked again."""
     path: Path = options.results
-    if "otherCandidate" in first_row_of(path, table_options_of(options)):
-        raise DataError("has preferences between pairs of texts. Give results of score", path=path)
+    _refuse_other_files(path, options)
     origins = Origins()
     for item_id, outcome in read_results(path):
         origins.add(item_id, outcome)
@@ -111,7 +111,8 @@ def _pinned_set(options: argparse.Namespace) -> PinnedSet:
         why = "no question of these results can be asked again: their prompts were made from other columns"
         raise DataError(f"{why}. Give the items that were judged", path=path, option="items")
     if found.other_prompts:
-        print_warning(f"{counted(found.other_prompts, 'item')} are left out: their prompts would not be the same")
+        left_out = f"{counted(found.other_prompts, 'item')} {'is' if found.other_prompts == 1 else 'are'} left out"
+        print_warning(f"{left_out}: not the same prompt would be asked")
     identity = identity_of_models(models, rubric)
     answered = found.origin.model_answered if len(models) == 1 else ""
     return PinnedSet(
@@ -123,6 +124,24 @@ def _pinned_set(options: argparse.Namespace) -> PinnedSet:
         rubric=rubric,
         questions=tuple(found.questions),
     )
+
+
+def _refuse_other_files(path: Path, options: argparse.Namespace) -> None:
+    """Raise DataError if a file has no results of score, and say what it is instead."""
+    refuse_other_kind(path, FileKind.SCORES)
+    wanted = "A watch needs results of polyjudge score"
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.readline(100).strip() in (b"{", b"["):
+                raise DataError(
+                    f"is one JSON document over several lines, not a row for each text. {wanted}", path=path
+                )
+    row = first_row_of(path, table_options_of(options))
+    if "otherCandidate" in row:
+        raise DataError("has preferences between pairs of texts. Give results of score", path=path)
+    if row and "outcome" not in row:
+        columns = one_line(", ".join(map(str, row)), 100)
+        raise DataError(f"is a table with the columns {columns}, without verdicts of polyjudge. {wanted}", path=path)
 
 
 def _models(origins: Origins, path: Path) -> list[ModelName]:
