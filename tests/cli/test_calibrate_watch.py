@@ -71,6 +71,9 @@ def test_an_unchanged_judge_shows_no_change_and_the_report_says_what_would_have_
     printed = capsys.readouterr()
     assert "Watch scored: no change shown" in printed.out
     assert f"{COUNT} of {COUNT} questions were asked" in printed.out
+    assert (
+        "the evidence is 1 of the 20 needed, which at most 1 of 20 watches of an unchanged judge reach" in printed.out
+    )
     assert "points or more of the answers would have been noticed with 80% probability" in printed.out
     assert printed.err.count(f"asked {COUNT} calls") == 1
 
@@ -84,8 +87,10 @@ def test_a_changed_judge_is_noticed_after_a_few_questions_and_fails_the_command_
     assert result["calls"] <= 2 * result["asked"] + 4
     assert result["shift"]["value"] == -20
     assert result["eValue"] >= result["needed"] == 20
-    watch("--format", "markdown")
-    assert "the judge has changed" in capsys.readouterr().out
+    watch("--format", "markdown", "--false-alarms", "0.03")
+    printed = capsys.readouterr().out
+    assert "the judge has changed" in printed
+    assert "Had the judge not changed, at most 1 of 33 watches would reach 33.3" in printed
     assert fits("watch", result)
     assert fits("pinned-set", json.loads(Path(".polyjudge/watch/scored/pinned.json").read_text(encoding="utf-8")))
     history = Path(".polyjudge/watch/scored/history.jsonl").read_text(encoding="utf-8").splitlines()
@@ -99,7 +104,7 @@ def test_the_report_counts_the_questions_whose_paid_answers_came_after_the_decis
     result = found(capsys, "--concurrency", concurrency)
     assert result["calls"] == 2 * (result["asked"] + result["inFlight"])
     watch("--concurrency", "20")
-    assert "in flight when it was decided: all " in capsys.readouterr().out
+    assert "already asked when it was decided: all " in capsys.readouterr().out
 
 
 def test_noise_that_goes_back_to_the_old_answer_is_no_change(pinned, capsys):
@@ -251,6 +256,16 @@ def test_too_few_questions_to_show_any_change_are_reported_before_they_are_asked
     watch("enough", "--fail-on-change", code=1)
 
 
+def test_items_whose_prompts_would_differ_are_left_out_and_counted(pinned, capsys):
+    lines = Path("scored.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    for count, words in ((1, "1 item is left out"), (2, "2 items are left out")):
+        rows[count]["candidate"] = "changed since"
+        write(f"changed-{count}.jsonl", rows)
+        watch("--from", f"changed-{count}.jsonl")
+        assert words in capsys.readouterr().err
+
+
 def test_a_watch_asks_again_when_its_history_was_removed(pinned, capsys):
     watch()
     Path(".polyjudge/watch/scored/history.jsonl").unlink()
@@ -281,7 +296,13 @@ def test_what_cannot_be_pinned_or_asked_is_explained(pinned, capsys):
     write("old-rubric.jsonl", [{**first, "provenance": old}])
     failed = {"schemaVersion": 1, "id": "a", "outcome": "failure", "reason": "no", "kind": "refused"}
     write("failed.jsonl", [failed])
+    Path("table.csv").write_text("key,output\na,x\n", encoding="utf-8")
+    Path("card.json").write_text('{\n "schemaVersion": 1\n}\n', encoding="utf-8")
+    write("labels.jsonl", [{"id": "a", "label": 1, "labelledAt": "2026-11-19"}])
     wrong = {
+        "--from table.csv": "is a table with the columns key, output, without verdicts",
+        "--from card.json": "card.json: is one JSON document over several lines, not a row for each text",
+        "--from labels.jsonl": "holds labels by people, not results of score",
         "--from scored.jsonl": "holds a pinned set of this name",
         "--from pairs.jsonl p": "has preferences between pairs",
         "--from bare.jsonl p": "does not say which model",

@@ -13,6 +13,7 @@ from .escaping import xml_text
 from .wording import counted
 
 _SHOWN_WATCHES = 10
+_HALF = 0.5
 
 
 def watch_blocks(watch: Watch, earlier: Sequence[Watch]) -> Iterator[Block]:
@@ -45,7 +46,9 @@ def _sentences(watch: Watch) -> Iterator[str]:
     pinned = f"pinned on {watch.pinned_at[:10]}, asked on {watch.at[:10]}"
     yield f"{judge} by the rubric {watch.judge.rubric}, {pinned}: {asked} were asked."
     if watch.in_flight:
-        beyond = f"{watch.in_flight:,} more {'was' if watch.in_flight == 1 else 'were'} in flight when it was decided"
+        beyond = (
+            f"{watch.in_flight:,} more {'was' if watch.in_flight == 1 else 'were'} already asked when it was decided"
+        )
         paid = f"all {watch.calls:,} calls are paid, and these answers do not count"
         yield f"{beyond}: {paid}."
     if watch.model_changed:
@@ -61,13 +64,19 @@ def _sentences(watch: Watch) -> Iterator[str]:
 def _evidence(watch: Watch) -> str:
     value, needed = f"{watch.e_value:.3g}", f"{watch.needed:.3g}"
     if watch.verdict == "changed":
-        rate = f"{watch.false_alarms:.0%}".rstrip()
-        return f"The evidence is {value}; an unchanged judge reaches {needed} in at most {rate} of its watches."
+        rare = f"{_share_of_watches(watch.false_alarms)} would reach {needed}"
+        return f"The evidence is {value}. Had the judge not changed, at most {rare}."
     seen = "Even a change of all answers could not have been shown by so few questions."
     if watch.noticeable is not None:
         points = f"{100 * watch.noticeable:.0f} points"
         seen = f"A change of {points} or more of the answers would have been noticed with 80% probability."
-    return f"No change is shown: the evidence is {value} of the {needed} needed. {seen}"
+    rare = f"{_share_of_watches(watch.false_alarms)} of an unchanged judge"
+    return f"No change is shown: the evidence is {value} of the {needed} needed, which at most {rare} reach. {seen}"
+
+
+def _share_of_watches(share: float) -> str:
+    """Return a share such as 0.05 as "1 of 20 watches"."""
+    return f"{share:.0%} of watches" if share > _HALF else f"1 of {int(1 / share + 1e-9):,} watches"
 
 
 def _flips(watch: Watch) -> str:
