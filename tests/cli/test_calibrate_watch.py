@@ -71,6 +71,9 @@ def test_an_unchanged_judge_shows_no_change_and_the_report_says_what_would_have_
     printed = capsys.readouterr()
     assert "Watch scored: no change shown" in printed.out
     assert f"{COUNT} of {COUNT} questions were asked" in printed.out
+    assert (
+        "the evidence is 1 of the 20 needed, which at most 1 of 20 watches of an unchanged judge reach" in printed.out
+    )
     assert "points or more of the answers would have been noticed with 80% probability" in printed.out
     assert printed.err.count(f"asked {COUNT} calls") == 1
 
@@ -84,13 +87,24 @@ def test_a_changed_judge_is_noticed_after_a_few_questions_and_fails_the_command_
     assert result["calls"] <= 2 * result["asked"] + 4
     assert result["shift"]["value"] == -20
     assert result["eValue"] >= result["needed"] == 20
-    watch("--format", "markdown")
-    assert "the judge has changed" in capsys.readouterr().out
+    watch("--format", "markdown", "--false-alarms", "0.03")
+    printed = capsys.readouterr().out
+    assert "the judge has changed" in printed
+    assert "Had the judge not changed, at most 1 of 33 watches would reach 33.3" in printed
     assert fits("watch", result)
     assert fits("pinned-set", json.loads(Path(".polyjudge/watch/scored/pinned.json").read_text(encoding="utf-8")))
     history = Path(".polyjudge/watch/scored/history.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(row)["seed"] for row in history] == [0, 1]
     assert not list(Path(".polyjudge/watch/scored").glob("*.partial"))
+
+
+@pytest.mark.parametrize("concurrency", ["1", "4", "20"])
+def test_the_report_counts_the_questions_whose_paid_answers_came_after_the_decision(pinned, capsys, concurrency):
+    record([score - 20 for score in pinned])
+    result = found(capsys, "--concurrency", concurrency)
+    assert result["calls"] == 2 * (result["asked"] + result["inFlight"])
+    watch("--concurrency", "20")
+    assert "already asked when it was decided: all " in capsys.readouterr().out
 
 
 def test_noise_that_goes_back_to_the_old_answer_is_no_change(pinned, capsys):
@@ -175,6 +189,18 @@ def test_a_dry_run_counts_the_most_calls_and_writes_nothing(pinned, capsys):
     assert [path.name for path in Path(".polyjudge/watch/scored").iterdir()] == ["pinned.json"]
 
 
+def test_a_dry_run_of_pinning_says_what_would_be_pinned_and_asked_and_writes_nothing(pinned, capsys):
+    watch("--from", "scored.jsonl", "other", "--dry-run")
+    printed = capsys.readouterr()
+    assert "nothing is pinned. Would be pinned as 'other': 40 questions" in printed.err
+    assert "A watch would ask 40 questions" in printed.err
+    assert "calls:    80" in printed.out
+    assert "cost:" in printed.out
+    assert [path.name for path in Path(".polyjudge/watch").iterdir()] == ["scored"]
+    watch("--from", "scored.jsonl", "scored", "--dry-run", code=2)
+    assert "holds a pinned set of this name" in capsys.readouterr().err
+
+
 def test_questions_without_a_verdict_do_not_count_and_too_many_end_the_watch(pinned, capsys):
     Path("replies.jsonl").write_text("", encoding="utf-8")
     watch(code=3)
@@ -193,6 +219,51 @@ def test_the_report_for_a_pipeline_has_a_failure_only_if_a_change_fails_the_comm
         suite = ElementTree.fromstring(capsys.readouterr().out.partition("\n")[2]).find("testsuite")
         assert suite is not None
         assert suite.get("failures") == failures
+
+
+def test_without_a_key_the_reports_say_that_nothing_was_checked(pinned, capsys, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    rows = [json.loads(line) for line in Path("scored.jsonl").read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        row["provenance"].update(provider="openai", model="gpt-5-mini")
+    write("remote.jsonl", rows)
+    watch("--from", "remote.jsonl")
+    watch("remote", "--fail-on-change", "--format", "junit", "--output", "j.xml")
+    assert "nothing was checked" in capsys.readouterr().err
+    suite = ElementTree.parse("j.xml").getroot().find("testsuite")
+    assert (suite.get("skipped"), suite.get("failures")) == ("1", "0")
+    assert "OPENAI_API_KEY is not set" in suite.find("testcase/skipped").get("message")
+    assert found(capsys, "remote")["verdict"] == "not checked"
+    watch("remote", "--require-judge", code=3)
+    assert "Watch remote: nothing was checked" in capsys.readouterr().out
+    assert not Path(".polyjudge/watch/remote/history.jsonl").exists()
+
+
+def test_too_few_questions_to_show_any_change_are_reported_before_they_are_asked(pinned, capsys):
+    record([score - 20 for score in pinned])
+    watch("--from", "scored.jsonl", "few", "--questions", "5")
+    assert "5 questions can never show a change" in (printed := capsys.readouterr().err)
+    assert "at least 6 are needed" in printed
+    watch("few", "--fail-on-change", code=2)
+    assert "--fail-on-change: 5 questions can never show a change" in (printed := capsys.readouterr().err)
+    assert "asked" not in printed
+    watch("scored", "--fail-on-change", "--questions", "5", code=2)
+    assert "Ask more" in capsys.readouterr().err
+    watch("few")
+    assert "Pin the results of more items" in capsys.readouterr().err
+    watch("--from", "scored.jsonl", "enough", "--questions", "6")
+    assert "never" not in capsys.readouterr().err
+    watch("enough", "--fail-on-change", code=1)
+
+
+def test_items_whose_prompts_would_differ_are_left_out_and_counted(pinned, capsys):
+    lines = Path("scored.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    for count, words in ((1, "1 item is left out"), (2, "2 items are left out")):
+        rows[count]["candidate"] = "changed since"
+        write(f"changed-{count}.jsonl", rows)
+        watch("--from", f"changed-{count}.jsonl")
+        assert words in capsys.readouterr().err
 
 
 def test_a_watch_asks_again_when_its_history_was_removed(pinned, capsys):
@@ -225,7 +296,13 @@ def test_what_cannot_be_pinned_or_asked_is_explained(pinned, capsys):
     write("old-rubric.jsonl", [{**first, "provenance": old}])
     failed = {"schemaVersion": 1, "id": "a", "outcome": "failure", "reason": "no", "kind": "refused"}
     write("failed.jsonl", [failed])
+    Path("table.csv").write_text("key,output\na,x\n", encoding="utf-8")
+    Path("card.json").write_text('{\n "schemaVersion": 1\n}\n', encoding="utf-8")
+    write("labels.jsonl", [{"id": "a", "label": 1, "labelledAt": "2026-11-19"}])
     wrong = {
+        "--from table.csv": "is a table with the columns key, output, without verdicts",
+        "--from card.json": "card.json: is one JSON document over several lines, not a row for each text",
+        "--from labels.jsonl": "holds labels by people, not results of score",
         "--from scored.jsonl": "holds a pinned set of this name",
         "--from pairs.jsonl p": "has preferences between pairs",
         "--from bare.jsonl p": "does not say which model",

@@ -180,7 +180,8 @@ def test_an_informative_sample_is_labelled_resumed_and_corrected_by_its_probabil
         hour = label(address, item, 1 + int(item[1:]) % 5)["hour"]
     assert hour["left"] >= 10
     _, printed = ended(process, signal.SIGINT)
-    assert "one more hour" in printed
+    assert "labels that are left take about " in printed
+    assert "a random sample" not in printed
     assert "expected width of 95% intervals" in printed
     process, address = started("label", "r.jsonl", "--sample", "informative")
     label(address, list(chances)[10], 3)
@@ -205,3 +206,20 @@ def test_an_informative_sample_is_labelled_resumed_and_corrected_by_its_probabil
         except SystemExit as error:
             code = error.code
         assert (code, message in (printed := capsys.readouterr().err)) == (2, True), (arguments, printed)
+
+
+def test_a_sample_without_labels_is_drawn_again_with_another_size_and_says_if_it_is_a_random_one(in_folder):
+    rows = [{"id": f"i{n}", "candidate": f"ข้อความ {n}", "score": 70, "language": "th"} for n in range(200)]
+    Path("r.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    for size, words in (
+        ("20", "the 20 labels that are left take about 10 minutes at 30 s a label (assumed)"),
+        ("1", "the 1 label that is left takes about 1 minute"),
+        ("150", "one more hour gives 120 labels at 30 s a label (assumed)"),
+    ):
+        process, _ = started("label", "r.jsonl", "--sample", "informative", "--size", size)
+        _, printed = ended(process, signal.SIGINT)
+        assert f"{size} of 200 items to label" in printed
+        assert words in printed
+        assert "this is a random sample" in printed
+        assert "no interval" in printed
+        assert json.loads(Path("r-labels.sample.json").read_text(encoding="utf-8"))["size"] == int(size)

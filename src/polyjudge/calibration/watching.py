@@ -15,7 +15,7 @@ from polyjudge.records.calibration import Figure
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.watches import PinnedAnswer, PinnedQuestion, PinnedSet, Rewording
 from polyjudge.runs.plan import models_of, prompt_hashes_of, rubric_of
-from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, oddness, shift
+from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, fewest_questions, oddness, shift
 from polyjudge.statistics.resampling import mean_error
 from polyjudge.verdicts.items import with_passed
 
@@ -125,6 +125,8 @@ class WatchJudge:
     def __init__(self, judge: ItemJudge, pinned: Mapping[str, PinnedQuestion]) -> None:
         self._judge = judge
         self._pinned = pinned
+        self.begun: set[str] = set()
+        """The ids of the questions for which a call was made; shared with the judge that a run opens."""
         self.rubric: object = getattr(judge, "rubric", None)
         self.models: ModelAddresses = models_of(judge)
         self.fingerprint: str = f"watch {getattr(judge, 'fingerprint', '')}"
@@ -138,6 +140,7 @@ class WatchJudge:
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
         """Return the new answer; its members are that answer and, if it was asked again, the third one."""
         await asyncio.sleep(0)  # a stop that the last answer has led to must come before this question
+        self.begun.add(item.id)
         first = await self._judge.judge(item, repeat=repeat)
         question = self._pinned[item.id]
         if isinstance(first, Failure):
@@ -197,6 +200,8 @@ class Watching:
         self.model_answered = ""
         self.answers: dict[str, PinnedAnswer] = {}
         """The new answers up to the decision, by the ids of their questions."""
+        self.taken: set[str] = set()
+        """The ids of the questions up to the decision, with or without a verdict."""
         self.unjudged = self.flips = self.asked_twice = self.confirmed = self.reverted = 0
         self.reason = ""
         """Of the first question without a verdict."""
@@ -223,6 +228,7 @@ class Watching:
         """Take the next answer; those after the decision are left out."""
         if self.test.is_shown:
             return
+        self.taken.add(item.id)
         if not isinstance(outcome, JudgeResult):
             self.unjudged += 1
             self.reason = self.reason or (outcome.reason if isinstance(outcome, Failure) else "")
@@ -306,6 +312,11 @@ class Origins:
     def chosen(self, count: int) -> set[str]:
         """Return as many ids, drawn whatever the answers are: else new ones would differ without a change."""
         return set(random.Random("pinned").sample(sorted(self.judged), min(count, len(self.judged))))
+
+
+def fewest_to_show(questions: Iterable[PinnedQuestion], false_alarms: float) -> int:
+    """Return the number of questions below which a watch cannot show any change."""
+    return fewest_questions(false_alarms, max((float(len(each.answers)) for each in questions), default=1.0))
 
 
 def has_one_answer(questions: Iterable[PinnedQuestion]) -> bool:

@@ -1,7 +1,6 @@
 """`polyjudge calibrate watch [NAME]`: ask again what a judge has answered, and say whether it has changed."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
@@ -54,6 +53,4 @@ def run(options: argparse.Namespace) -> int:
         options.questions = options.questions or _ASKED
         return ask_again(options)
     options.questions = options.questions or _PINNED
-    place, pinned = pin(options)
-    print(f"polyjudge: {len(pinned.questions):,} questions are pinned as {pinned.name!r} in {place}", file=sys.stderr)
-    return 0
+    return pin(options, asked=_ASKED)

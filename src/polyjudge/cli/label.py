@@ -13,9 +13,9 @@ from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, PolyjudgeError
 from polyjudge.formats.doubts import read_doubts
 from polyjudge.languages.table import language_table
-from polyjudge.pages.informative import USUAL_SIZE, draw_informative, plan_path, planning
+from polyjudge.pages.informative import USUAL_SIZE, draw_informative, is_plain, plan_path, planning
 from polyjudge.pages.labelling import SCALES, SPAN_SCALES, Labelling, LabelSite, Task
-from polyjudge.pages.next_hour import NextHour
+from polyjudge.pages.next_hour import NextHour, Width
 from polyjudge.pages.sampling import Candidate, Drawn, Sample, Source, is_translation, read_sample
 from polyjudge.pages.server import HOST, listen, serve
 from polyjudge.pages.span_labels import proposed_spans
@@ -23,7 +23,7 @@ from polyjudge.store.labels import LabelLog
 from polyjudge.text.display import harmless, one_line
 
 from .options import Several, at_least, check_output, filters_of, whole
-from .output import warn_of_skipped
+from .output import print_warning, warn_of_skipped
 from .progress import counted
 from .tables import add_table_options, input_of, table_options_of
 
@@ -38,6 +38,8 @@ _SAMPLE = (
     "number of items to label, all of a language with the same probability, or informative for more of those whose \
 labels say most, with known probabilities; default: %(default)s"
 )
+
+_PLAIN = "this is a random sample: neither scores nor repeats nor probabilities say which labels would say most"
 
 
 def _sample(text: str) -> int | str:
@@ -98,6 +100,8 @@ def run(options: argparse.Namespace) -> int:
         sample = labelling.task.sample
         task = f"{len(sample.items):,} of {counted(sample.total, 'item')} to label; labels are stored in {labels}"
         print(f"polyjudge: {harmless(task)}; press Ctrl-C to end", file=sys.stderr)
+        if options.sample == _INFORMATIVE and len(sample.items) < sample.total and is_plain(sample):
+            print_warning(_PLAIN)
         _print_next_hour(labelling.next_hour, options.scale)
         site = LabelSite(labelling, one_line(options.results.name, 80)).site()
         try:
@@ -116,21 +120,30 @@ def _print_next_hour(hour: NextHour, scale: str) -> None:
         print("polyjudge: all items of the sample have a label", file=sys.stderr)
         return
     pace = f"at {hour.seconds:.0f} s a label ({'measured' if hour.is_measured else 'assumed'})"
-    print(
-        f"polyjudge: one more hour {pace} gives {counted(hour.labels, 'label')}; expected width of 95% intervals:",
-        file=sys.stderr,
-    )
+    if hour.labels < hour.left:
+        gain = f"one more hour gives {counted(hour.labels, 'label')} {pace}"
+    else:
+        minutes = counted(max(1, round(hour.left * hour.seconds / 60)), "minute")
+        left = "1 label that is left takes" if hour.left == 1 else f"{hour.left:,} labels that are left take"
+        gain = f"the {left} about {minutes} {pace}"
+    print(f"polyjudge: {gain}; expected width of 95% intervals:", file=sys.stderr)
     table, best = language_table(), [each for each in hour.languages if each.after is not None and each.more > 0]
     for each in (hour.overall, *(best[:_MOST_LANGUAGES] if len(hour.languages) > 1 else ())):
         found = table.find(each.language)
         title = "all items" if each is hour.overall else found.name if found else each.language or "no language"
-        widths = f"{_width(each.now, scale)} now, {_width(each.after, scale)} then"
-        print(f"polyjudge:   {harmless(one_line(title, 60))}: {widths}", file=sys.stderr)
+        print(f"polyjudge:   {harmless(one_line(title, 60))}: {_widths(each, scale)}", file=sys.stderr)
 
 
-def _width(value: float | None, scale: str) -> str:
-    if value is None:
-        return "no interval"
+def _widths(width: Width, scale: str) -> str:
+    """Return the widths now and then in words; an interval needs two labels."""
+    if width.after is None:
+        return "no interval, which needs two labels"
+    if width.now is None:
+        return f"about {_points(width.after, scale)} then; no interval yet, which needs two labels"
+    return f"{_points(width.now, scale)} now, about {_points(width.after, scale)} then"
+
+
+def _points(value: float, scale: str) -> str:
     return f"{100 * value:.0f} points" if scale == "pass-fail" else f"{value:.2f}"
 
 
@@ -172,7 +185,8 @@ def _read_sample(options: argparse.Namespace, source: Source, log: LabelLog) -> 
     def drawn(candidates: Sequence[Candidate], size: int) -> Sequence[Drawn]:
         return draw_informative(candidates, doubts, size, seed, passes=passes)
 
-    drawing = planning(plan_path(log.path), options.size, options.seed, drawn)
+    has_labels = any(log.labels())
+    drawing = planning(plan_path(log.path), options.size, options.seed, drawn, has_labels=has_labels)
     return read_sample(source, USUAL_SIZE, seed, drawing=drawing)
 
 

@@ -14,6 +14,7 @@ from polyjudge.calibration.watching import (
     Reworded,
     Watching,
     WatchJudge,
+    fewest_to_show,
     has_one_answer,
     items_of,
     order_of,
@@ -21,6 +22,7 @@ from polyjudge.calibration.watching import (
 )
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.files.kinds import FileKind, refuse_other_kind
 from polyjudge.formats.items import ItemSource, read_results
 from polyjudge.formats.row_files import first_row_of
 from polyjudge.judges.base import ItemJudge, ItemWorker
@@ -32,14 +34,21 @@ from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Limits
 from polyjudge.records.watches import PinnedQuestion, PinnedSet, Rewording, Watch
-from polyjudge.reports.watching import watch_blocks, watch_json, watch_junit
+from polyjudge.reports.watching import (
+    skipped_blocks,
+    skipped_json,
+    skipped_junit,
+    watch_blocks,
+    watch_json,
+    watch_junit,
+)
 from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.rubrics.prompts import rubric_fingerprint
 from polyjudge.rubrics.rewording import reworded, rewordings
 from polyjudge.runs.execution import Export
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import judge_by_models
-from polyjudge.store.watches import append_watch, find_pinned, history, watch_folder, write_pinned
+from polyjudge.store.watches import append_watch, find_pinned, history, place_to_pin, watch_folder, write_pinned
 from polyjudge.text.display import harmless, one_line
 from polyjudge.verdicts.items import OFFLINE
 
@@ -52,11 +61,40 @@ from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudge
 from .tables import input_of, table_options_of
 
 
-def pin(options: argparse.Namespace) -> tuple[Path, PinnedSet]:
-    """Store the questions and answers of a run, if they can be asked again."""
+def pin(options: argparse.Namespace, *, asked: int) -> int:
+    """Store the questions and answers of a run, or in a dry run say what a watch of `asked` of them would cost."""
+    pinned = _pinned_set(options)
+    count = f"{counted(len(pinned.questions), 'question')}"
+    name = harmless(pinned.name)
+    _warn_of_too_few(pinned, asked, options.false_alarms)
+    if not options.dry_run:
+        print(f"polyjudge: pinned as {name!r}: {count}, in {harmless(str(write_pinned(pinned)))}", file=sys.stderr)
+        return 0
+    place = harmless(str(place_to_pin(pinned.name)))
+    print(f"polyjudge: dry run: nothing is pinned. Would be pinned as {name!r}: {count}, in {place}", file=sys.stderr)
+    most = min(asked, len(pinned.questions))
+    print(f"polyjudge: to pin makes no call. A watch would ask {counted(most, 'question')}:", file=sys.stderr)
+    options.questions = asked
+    return _Job(options, pinned, seed=0).estimate()
+
+
+def _warn_of_too_few(pinned: PinnedSet, asked: int, false_alarms: float, *, is_error: bool = False) -> None:
+    """Warn if a watch of so many questions cannot show any change, or raise ConfigError."""
+    count, needed = min(asked, len(pinned.questions)), fewest_to_show(pinned.questions, false_alarms)
+    if count >= needed:
+        return
+    never = f"{counted(count, 'question')} can never show a change, even if all answers are others"
+    how = "Ask more" if len(pinned.questions) >= needed else "Pin the results of more items, or ask each several times"
+    message = f"{never}: at least {needed} are needed with --false-alarms {false_alarms:g}. {how}"
+    if is_error:
+        raise ConfigError(f"--fail-on-change: {message}")
+    print_warning(message)
+
+
+def _pinned_set(options: argparse.Namespace) -> PinnedSet:
+    """Return the questions and answers of a run, if they can be asked again."""
     path: Path = options.results
-    if "otherCandidate" in first_row_of(path, table_options_of(options)):
-        raise DataError("has preferences between pairs of texts. Give results of score", path=path)
+    _refuse_other_files(path, options)
     origins = Origins()
     for item_id, outcome in read_results(path):
         origins.add(item_id, outcome)
@@ -73,10 +111,11 @@ def pin(options: argparse.Namespace) -> tuple[Path, PinnedSet]:
         why = "no question of these results can be asked again: their prompts were made from other columns"
         raise DataError(f"{why}. Give the items that were judged", path=path, option="items")
     if found.other_prompts:
-        print_warning(f"{counted(found.other_prompts, 'item')} are left out: their prompts would not be the same")
+        left_out = f"{counted(found.other_prompts, 'item')} {'is' if found.other_prompts == 1 else 'are'} left out"
+        print_warning(f"{left_out}: not the same prompt would be asked")
     identity = identity_of_models(models, rubric)
     answered = found.origin.model_answered if len(models) == 1 else ""
-    pinned = PinnedSet(
+    return PinnedSet(
         name=one_line(options.name or path.name.partition(".")[0], 100),
         judge=replace(identity, model_answered=answered),
         models=tuple(map(str, models)),
@@ -85,7 +124,24 @@ def pin(options: argparse.Namespace) -> tuple[Path, PinnedSet]:
         rubric=rubric,
         questions=tuple(found.questions),
     )
-    return write_pinned(pinned), pinned
+
+
+def _refuse_other_files(path: Path, options: argparse.Namespace) -> None:
+    """Raise DataError if a file has no results of score, and say what it is instead."""
+    refuse_other_kind(path, FileKind.SCORES)
+    wanted = "A watch needs results of polyjudge score"
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.readline(100).strip() in (b"{", b"["):
+                raise DataError(
+                    f"is one JSON document over several lines, not a row for each text. {wanted}", path=path
+                )
+    row = first_row_of(path, table_options_of(options))
+    if "otherCandidate" in row:
+        raise DataError("has preferences between pairs of texts. Give results of score", path=path)
+    if row and "outcome" not in row:
+        columns = one_line(", ".join(map(str, row)), 100)
+        raise DataError(f"is a table with the columns {columns}, without verdicts of polyjudge. {wanted}", path=path)
 
 
 def _models(origins: Origins, path: Path) -> list[ModelName]:
@@ -119,6 +175,7 @@ def ask_again(options: argparse.Namespace) -> int:
     check_output(options.output, [watch_folder(pinned.name) / "pinned.json"], force=options.force)
     if options.rewordings > len(rewordings()):
         raise ConfigError(f"--rewordings {options.rewordings}: there are {len(rewordings())} wordings.")
+    _warn_of_too_few(pinned, options.questions, options.false_alarms, is_error=options.fail_on_change)
     earlier = list(history(pinned.name))
     job = _Job(options, pinned, seed=len(earlier))
     try:
@@ -126,6 +183,8 @@ def ask_again(options: argparse.Namespace) -> int:
             return job.estimate()
         found = job.watch()
     except (MissingKeyError, MissingExtraError) as error:
+        if isinstance(error, MissingKeyError) and not options.dry_run:
+            _report_skip(options, pinned.name, f"{error.variable} is not set, so {error.skipped} was not asked.")
         return explain_skip(error, is_required=options.require_judge)
     if isinstance(found, int):
         return found
@@ -138,6 +197,15 @@ def ask_again(options: argparse.Namespace) -> int:
         write_figures(options, watch_json(found), watch_blocks(found, earlier))
     print(f"polyjudge: history: {harmless(str(place))}", file=sys.stderr)
     return 1 if options.fail_on_change and found.verdict == "changed" else 0
+
+
+def _report_skip(options: argparse.Namespace, name: str, reason: str) -> None:
+    """Write the report of a watch that asks nothing, which a pipeline must not take for an unchanged judge."""
+    if options.format == "junit":
+        write_pieces(options.output, skipped_junit(name, reason), format_name="junit", force=options.force)
+    else:
+        write_figures(options, skipped_json(name, reason), skipped_blocks(name, reason))
+    print("polyjudge: nothing was checked: whether the judge has changed is not known", file=sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +272,7 @@ class _Job:
 
     def watch(self) -> Watch | int:
         """Ask the questions and the rewordings; return what was found, or the exit code of a watch that ended early."""
-        questions, at = self._questions, utc_now()
+        questions, at, in_flight = self._questions, utc_now(), 0
         watching = Watching(self.pinned, self.options.false_alarms)
         by_id = {each.id: each for each in questions}
         taking = _Taking(watching)
@@ -218,8 +286,11 @@ class _Job:
             code = self._execute(run, watching, len(questions))
             if code is not None:
                 return code
+            in_flight = len(judge.begun - watching.taken)
         wordings = self._ask_in_other_words(watching, [each for each in questions if each.id in watching.answers])
-        return wordings if isinstance(wordings, int) else self._found(watching, wordings, at, len(questions))
+        return (
+            wordings if isinstance(wordings, int) else self._found(watching, wordings, at, (len(questions), in_flight))
+        )
 
     def _execute(self, run: Run, watching: Watching, count: int) -> int | None:
         """Execute the run of the questions; return the exit code if it ended without a decision."""
@@ -257,7 +328,7 @@ class _Job:
             found.append(taking.found)
         return tuple(found)
 
-    def _found(self, watching: Watching, wordings: tuple[Rewording, ...], at: str, questions: int) -> Watch:
+    def _found(self, watching: Watching, wordings: tuple[Rewording, ...], at: str, counts: tuple[int, int]) -> Watch:
         test = watching.test
         return Watch(
             name=self.pinned.name,
@@ -267,8 +338,9 @@ class _Job:
             model_answered=watching.model_answered,
             model_changed=watching.model_changed,
             pinned_at=self.pinned.pinned_at,
-            questions=questions,
+            questions=counts[0],
             asked=test.asked,
+            in_flight=counts[1],
             unjudged=watching.unjudged,
             flips=watching.flips,
             asked_twice=watching.asked_twice,

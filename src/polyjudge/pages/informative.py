@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,10 +27,12 @@ from polyjudge.statistics.informative import (
 )
 from polyjudge.statistics.resampling import Floats
 
-from .sampling import Candidate, Drawn, allotted
+from .sampling import Candidate, Drawn, Sample, allotted
 
 SCHEMA_VERSION = 1
 USUAL_SIZE = 100
+_ROUNDING = 2e-6
+"""Of stored probabilities."""
 
 
 def plan_path(labels: Path) -> Path:
@@ -114,16 +116,38 @@ def planned(candidates: Sequence[Candidate], plan: SamplePlan, path: Path) -> li
     return [Drawn(candidate, 1 / chance, chance) for candidate, chance in chances]
 
 
+def is_plain(sample: Sample) -> bool:
+    """Return whether no item of an informative sample was likelier than in a random one, because no signal differs."""
+    counts = Counter(each.language for each in sample.items.values())
+    return all(
+        each.probability is not None
+        and abs(each.probability - counts[each.language] / len(sample.scores[each.language])) <= _ROUNDING
+        for each in sample.items.values()
+    )
+
+
 def planning(
-    path: Path, size: int | None, seed: int | None, drawing: Callable[[Sequence[Candidate], int], Sequence[Drawn]]
+    path: Path,
+    size: int | None,
+    seed: int | None,
+    drawing: Callable[[Sequence[Candidate], int], Sequence[Drawn]],
+    *,
+    has_labels: bool = True,
 ) -> Callable[[Sequence[Candidate]], Sequence[Drawn]]:
-    """Return a function that draws the sample of the plan in a file, or a new one, whose plan is then stored."""
+    """Return a function that draws the sample of the plan in a file, or a new one, whose plan is then stored.
+
+    Another size or seed draws a new sample, unless the one of the plan already has labels.
+    """
+    new = partial(_new, path=path, size=size or USUAL_SIZE, seed=seed or 0, drawing=drawing)
     if not path.exists():
-        return partial(_new, path=path, size=size or USUAL_SIZE, seed=seed or 0, drawing=drawing)
+        return new
     plan = read_plan(path)
     for name, given, known in (("size", size, plan.size), ("seed", seed, plan.seed)):
         if given not in (None, known):
-            message = f"the labels have a sample of {name} {known}, drawn before. Give {known}, or other labels"
+            if not has_labels:
+                return new
+            why = f"these are labels of a sample of {name} {known}, drawn before, and stay with it"
+            message = f"{why}. Give {known} to go on, or other labels to draw another sample"
             raise ConfigError(message, option=name, value=str(known))
     return lambda candidates: planned(candidates, plan, path)
 

@@ -73,6 +73,8 @@ class Watch(Struct, frozen=True, kw_only=True, rename="camel"):
     """Questions that could have been asked."""
     asked: int
     """Questions with a verdict, up to the decision."""
+    in_flight: int = 0
+    """Questions that were in flight at the decision: their calls are paid, and their answers do not count."""
     unjudged: int = 0
     flips: int = 0
     """Questions with another answer than before."""

@@ -13,6 +13,7 @@ from .escaping import xml_text
 from .wording import counted
 
 _SHOWN_WATCHES = 10
+_HALF = 0.5
 
 
 def watch_blocks(watch: Watch, earlier: Sequence[Watch]) -> Iterator[Block]:
@@ -44,6 +45,12 @@ def _sentences(watch: Watch) -> Iterator[str]:
     asked = f"{watch.asked + watch.unjudged:,} of {counted(watch.questions, 'question')}"
     pinned = f"pinned on {watch.pinned_at[:10]}, asked on {watch.at[:10]}"
     yield f"{judge} by the rubric {watch.judge.rubric}, {pinned}: {asked} were asked."
+    if watch.in_flight:
+        beyond = (
+            f"{watch.in_flight:,} more {'was' if watch.in_flight == 1 else 'were'} already asked when it was decided"
+        )
+        paid = f"all {watch.calls:,} calls are paid, and these answers do not count"
+        yield f"{beyond}: {paid}."
     if watch.model_changed:
         yield f"The provider says that {watch.model_answered} answered. Then it was {watch.judge.model_answered}."
     yield _evidence(watch)
@@ -57,13 +64,19 @@ def _sentences(watch: Watch) -> Iterator[str]:
 def _evidence(watch: Watch) -> str:
     value, needed = f"{watch.e_value:.3g}", f"{watch.needed:.3g}"
     if watch.verdict == "changed":
-        rate = f"{watch.false_alarms:.0%}".rstrip()
-        return f"The evidence is {value}; an unchanged judge reaches {needed} in at most {rate} of its watches."
+        rare = f"{_share_of_watches(watch.false_alarms)} would reach {needed}"
+        return f"The evidence is {value}. Had the judge not changed, at most {rare}."
     seen = "Even a change of all answers could not have been shown by so few questions."
     if watch.noticeable is not None:
         points = f"{100 * watch.noticeable:.0f} points"
         seen = f"A change of {points} or more of the answers would have been noticed with 80% probability."
-    return f"No change is shown: the evidence is {value} of the {needed} needed. {seen}"
+    rare = f"{_share_of_watches(watch.false_alarms)} of an unchanged judge"
+    return f"No change is shown: the evidence is {value} of the {needed} needed, which at most {rare} reach. {seen}"
+
+
+def _share_of_watches(share: float) -> str:
+    """Return a share such as 0.05 as "1 of 20 watches"."""
+    return f"{share:.0%} of watches" if share > _HALF else f"1 of {int(1 / share + 1e-9):,} watches"
 
 
 def _flips(watch: Watch) -> str:
@@ -110,15 +123,42 @@ def watch_json(watch: Watch) -> dict[str, Any]:
 
 def watch_junit(watch: Watch, *, fails: bool) -> Iterator[str]:
     """Render one test case; a change is a failure if it fails the command."""
-    is_failure = fails and watch.verdict == "changed"
-    counts = {"tests": "1", "failures": str(int(is_failure)), "errors": "0", "skipped": "0"}
+    sentences = [xml_text(each) for each in _sentences(watch)]
+    if fails and watch.verdict == "changed":
+        return _junit(watch.name, "failure", " ".join(sentences))
+    return _junit(watch.name, "system-out", "\n".join(sentences))
+
+
+def skipped_blocks(name: str, reason: str) -> Iterator[Block]:
+    """Yield that nothing was checked, and why."""
+    yield Heading(1, f"Watch {name}: nothing was checked")
+    yield Lines((reason,))
+
+
+def skipped_json(name: str, reason: str) -> dict[str, Any]:
+    """Return the report of a watch that asked nothing; it is in no history."""
+    return {**own_fields(), "name": name, "verdict": "not checked", "reason": reason}
+
+
+def skipped_junit(name: str, reason: str) -> Iterator[str]:
+    """Render a skipped test case."""
+    return _junit(name, "skipped", f"Nothing was checked: {reason}")
+
+
+def _junit(name: str, kind: str, text: str) -> Iterator[str]:
+    counts = {
+        "tests": "1",
+        "failures": str(int(kind == "failure")),
+        "errors": "0",
+        "skipped": str(int(kind == "skipped")),
+    }
     root = ElementTree.Element("testsuites", name="polyjudge calibrate watch")
     suite = ElementTree.SubElement(root, "testsuite", {"name": "polyjudge calibrate watch", **counts})
-    case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.watch", name=xml_text(watch.name))
-    sentences = [xml_text(each) for each in _sentences(watch)]
-    if is_failure:
-        ElementTree.SubElement(case, "failure", message=" ".join(sentences))
+    case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.watch", name=xml_text(name))
+    found = ElementTree.SubElement(case, kind)
+    if kind == "system-out":
+        found.text = text
     else:
-        ElementTree.SubElement(case, "system-out").text = "\n".join(sentences)
+        found.set("message", xml_text(text))
     ElementTree.indent(root)
     yield f"<?xml version='1.0' encoding='UTF-8'?>\n{XML_COMMENT}\n{ElementTree.tostring(root, encoding='unicode')}\n"

@@ -23,6 +23,8 @@ _OF_ANSWERS = 0.7
 """The share of the unit that is bet on other answers, where scores may also shift."""
 _MOST = 1e100
 """Evidence is not counted beyond this."""
+_MOST_QUESTIONS = 1_000
+"""Evidence for less than 1 false alarm in 1e100 watches is never reached."""
 _SIMULATIONS = 400
 _STEPS = 9
 
@@ -140,6 +142,14 @@ class ChangeTest:
             else:
                 high = middle
         return high
+
+
+def fewest_questions(false_alarms: float, most: float = 1.0) -> int:
+    """Return how many questions at least show a change, if each has the highest gains: `most`, and 1 of the shift."""
+    test = ChangeTest(false_alarms)
+    while not test.is_shown and test.asked < _MOST_QUESTIONS:
+        test.add(Gains(most, 1.0))
+    return test.asked
 
 
 def _power(gains: Floats, needed: float) -> float:

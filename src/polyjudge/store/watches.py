@@ -40,11 +40,17 @@ def find_pinned(name: str) -> PinnedSet:
     return read_pinned(watch_folder(name or names[0]) / "pinned.json")
 
 
-def write_pinned(pinned: PinnedSet) -> Path:
-    """Store a pinned set, which must be new: the history of another one would no longer fit."""
-    place = watch_folder(pinned.name) / "pinned.json"
+def place_to_pin(name: str) -> Path:
+    """Return the file of a pinned set that must be new: the history of another one would no longer fit."""
+    place = watch_folder(name) / "pinned.json"
     if place.exists():
         raise DataError("holds a pinned set of this name; give another name, or remove its folder", path=place)
+    return place
+
+
+def write_pinned(pinned: PinnedSet) -> Path:
+    """Store a new pinned set."""
+    place = place_to_pin(pinned.name)
     with write_atomically(place) as file:
         file.write(readable_json({**own_fields(), **to_json(pinned)}, indent=1) + "\n")
     return place

@@ -312,13 +312,23 @@ function estimateWords(points, judged, total) {
 }
 
 const MOST_LANGUAGES = 5;
-const widthOf = (value) => (value === null ? "no interval" : scale() !== "pass-fail" ? value.toFixed(2) : `${(100 * value).toFixed(0)} points`);
+const pointsOf = (value) => (scale() !== "pass-fail" ? value.toFixed(2) : `${(100 * value).toFixed(0)} points`);
+
+function widthsOf(width) {
+  if (width.after === null) return "no interval, which needs two labels";
+  if (width.now === null) return `about ${pointsOf(width.after)} then; no interval yet, which needs two labels`;
+  return `${pointsOf(width.now)} now, about ${pointsOf(width.after)} then`;
+}
 
 function hourWords(hour) {
   if (!hour.left) return "All items of the sample have a label.";
   const source = hour.is_measured ? "your pace" : "a usual pace";
-  const gives = `At ${source} of ${hour.seconds.toFixed(0)} s a label, an hour gives ${hour.labels} of the ${hour.left} labels that are left`;
-  return `${gives}. Expected width of the 95% interval: ${widthOf(hour.overall.now)} now, ${widthOf(hour.overall.after)} then.`;
+  const left = hour.left === 1 ? "1 label that is left takes" : `${hour.left} labels that are left take`;
+  const minutes = Math.max(1, Math.round((hour.left * hour.seconds) / 60));
+  const rest = `the ${left} about ${minutes} ${minutes === 1 ? "minute" : "minutes"}`;
+  const gives = hour.labels < hour.left ? `an hour gives ${hour.labels} of the ${hour.left} labels that are left` : rest;
+  const pace = `At ${source} of ${hour.seconds.toFixed(0)} s a label, ${gives}`;
+  return `${pace}. Expected width of the 95% interval: ${widthsOf(hour.overall)}.`;
 }
 
 function hourLanguages(hour) {
@@ -326,7 +336,7 @@ function hourLanguages(hour) {
   return hour.languages
     .filter((each) => each.after !== null && each.more > 0)
     .slice(0, MOST_LANGUAGES)
-    .map((each) => `${state.languages[each.language] ? state.languages[each.language].name : each.language}: ${widthOf(each.now)} now, ${widthOf(each.after)} then`);
+    .map((each) => `${state.languages[each.language] ? state.languages[each.language].name : each.language}: ${widthsOf(each)}`);
 }
 
 function agreementWords(found) {
