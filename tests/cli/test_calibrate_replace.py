@@ -231,3 +231,22 @@ def test_unknown_people_are_named_with_those_who_were_meant(in_folder, capsys):
     write_rows("labels.csv", labelled(people=("anna", "eva", "gpt-4o")))
     shown = refused(capsys, "labels.csv", "--people", "eva,ana", "--judge", "gpt-4o")
     assert "Unknown person in --people: ana. Available: anna, eva, gpt-4o. Did you mean 'anna'?" in shown
+
+
+def test_a_person_who_is_not_matched_only_because_several_are_tested_is_named_with_the_reason(in_folder, capsys):
+    corrected = 0
+    write_rows("labels.csv", labelled())
+    for differs in range(2, 12):  # the worse the judge, the larger the p of each person
+        write_rows("judged.csv", judged(differs=differs))
+        every = found(capsys, "judged.csv", "--labels", "labels.csv", "--resamples", "100")["languages"]["all"][
+            "annotators"
+        ]
+        names = [each["name"] for each in every if each["p"] < 0.05 and not each["matched"]]
+        command = ["calibrate", "replace", "judged.csv", "--labels", "labels.csv", "--resamples", "100"]
+        assert main(command) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert ("Not matched although p is below 0.05" in shown) == bool(names)
+        if names:
+            assert f"is below 0.05: {', '.join(names)}. The correction for 3 people" in shown
+        corrected += bool(names)
+    assert corrected

@@ -430,3 +430,22 @@ def test_intervals_of_shares_end_at_0_and_1_and_those_of_scores_do_not(in_folder
     scores = [{"id": f"p{item}", "score": 5 if item else 1, "label": 5 if item else 1} for item in range(8)]
     write_rows("scores.csv", scores)
     assert card_of(capsys, "scores.csv", "--judge", "one/scores")["recorded"]["means"]["judge"]["high"] > 5
+
+
+def test_people_of_a_table_of_labels_are_those_that_are_named_without_a_word_on_spans(in_folder, capsys):
+    names = ("anna", "eva", "scorer-x")
+    rows = [
+        {"id": f"q{item}", "annotator": name, "label": item % 5, "language": "de"}
+        for item in range(14)
+        for name in names
+    ]
+    write_rows("labelled.csv", rows)
+    assert main(["calibrate", "card", "--from", "labelled.csv", "--people", "anna,eva", "--resamples", "100"]) == 0
+    shown = capsys.readouterr()
+    assert "spans" not in shown.err
+    assert "Trust card of recorded/scorer-x" in shown.out
+    assert "needs at least 20 labelled items per language" in shown.out
+
+    assert "several judges: eva, scorer-x" in refused(capsys, "--from", "labelled.csv", "--people", "anna")
+    assert main(["calibrate", "card", "--from", "labelled.csv", "--people", "anna", "--judge", "scorer-x"]) == 0
+    assert "list of spans" not in capsys.readouterr().err

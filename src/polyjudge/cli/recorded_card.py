@@ -114,7 +114,7 @@ def card_from_results(options: argparse.Namespace) -> TrustCard:
     inputs = [*options.results, *options.labels]
     check_output(options.output, [*inputs, options.card], force=options.force)
     check_output(options.card, inputs, kind=FileKind.CARD, force=options.force)
-    if are_spans(options):
+    if are_spans(options, by_people=False):
         return _card_of_spans(options)
     sides, annotator = _sides(options)
     judge = _judge(options, sides.judged.judges, annotator)

@@ -29,13 +29,17 @@ PEOPLE = ("human*", "person*", "people*", "annotator*", "rater*")
 _LOOKED_AT = 100
 
 
-def are_spans(options: argparse.Namespace) -> bool:
-    """Return whether spans are to be compared: on request, or if the first rows have spans and no score or label."""
-    if options.spans or options.people:
+def are_spans(options: argparse.Namespace, *, by_people: bool = True) -> bool:
+    """Return whether spans are to be compared: on request, or if the first rows have spans and no score or label.
+
+    Naming people is a request, with `by_people` also where no row has spans.
+    """
+    if options.spans or (options.people and by_people):
         return True
     options.results = [spooled(path) for path in options.results]
     some = _first_rows(options.results[0], options)
-    return any(isinstance(row.get("spans"), list) for row in some) and not any(map(_is_rated, some))
+    has_spans = any(isinstance(row.get("spans"), list) for row in some)
+    return has_spans and (bool(options.people) or not any(map(_is_rated, some)))
 
 
 def _first_rows(path: Path, options: argparse.Namespace) -> list[Row]:

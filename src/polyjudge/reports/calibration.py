@@ -15,7 +15,7 @@ from polyjudge.records.calibration import (
 )
 from polyjudge.statistics.resampling import MeanError
 from polyjudge.store.trust_cards import card_lines
-from polyjudge.verdicts.trust import TEXTS_FOR_A_VERDICT, TRUST_VERDICTS, JudgeTrust, figure_text
+from polyjudge.verdicts.trust import MIN_LABELLED, TEXTS_FOR_A_VERDICT, TRUST_VERDICTS, JudgeTrust, figure_text
 
 from .blocks import Block, Heading, Lines, Table
 from .recorded import recorded_blocks
@@ -91,7 +91,8 @@ def _verdict_counts(measured: Sequence[LanguageTrust]) -> str:
     short = [trust for trust in measured if trust.verdict == "not enough data"]
     needed = "more texts"
     if all(trust.verdict_from for trust in short):
-        needed = "more labels"
+        too_few = all(trust.labels < MIN_LABELLED for trust in short)
+        needed = f"at least {MIN_LABELLED} labelled items" if too_few else "more labels"
     elif not any(trust.texts for trust in short) and any(trust.verdicts is not None for trust in short):
         needed = "labels or perturbed texts"
     elif all(trust.texts < TEXTS_FOR_A_VERDICT for trust in short):

@@ -15,6 +15,7 @@ from .blocks import Block, Heading, Lines, Table
 from .calibration import language_title, rate_text, replacement_table
 from .wording import counted
 
+_NO_NAME = "(no name)"
 _ANSWERS: Mapping[ReplacementVerdict, str] = {
     "passes": "Yes",
     "fails": "No",
@@ -53,12 +54,17 @@ def _notes(result: ReplacementResult, tested: Tested) -> Iterator[str]:
             "least as well as the person left out."
         )
     yield from (f"{why[:1].upper()}{why[1:]}." for why in found.why)
+    if corrected := [each.name for each in people if not each.is_matched and each.p < FALSE_DISCOVERIES]:
+        yield (
+            f"Not matched although p is below {FALSE_DISCOVERIES:g}: {', '.join(corrected)}. The correction for "
+            f"{len(people)} people asks for a smaller p."
+        )
     yield (
         f"Epsilon {result.epsilon:g}; {result.scoring}; one-sided t-test, Benjamini-Yekutieli at "
         f"{FALSE_DISCOVERIES:g}; {counted(found.items, 'item')} that the judge and at least two people labelled."
     )
     for name, count in tested.test.too_few.items():
-        yield f"Left out: {name}, {counted(count, 'such item')} (at least {MIN_ITEMS} are needed)."
+        yield f"Left out: {name or _NO_NAME}, {counted(count, 'such item')} (at least {MIN_ITEMS} are needed)."
     if tested.unjudged:
         yield f"Labelled items without a verdict, which are left out: {tested.unjudged:,}."
     if result.not_judged:
@@ -72,7 +78,7 @@ def _notes(result: ReplacementResult, tested: Tested) -> Iterator[str]:
 def _people(tested: Tested) -> Table:
     rows = tuple(
         (
-            each.name or "(no name)",
+            each.name or _NO_NAME,
             str(each.items),
             f"{each.judge:.3f}",
             f"{each.person:.3f}",
