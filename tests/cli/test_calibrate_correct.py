@@ -321,3 +321,20 @@ def test_a_system_of_labels_without_scores_is_named_with_a_suggestion(three, cap
     summary = corrected(capsys, *three, "--labels", "labels.jsonl")["summary"]
     assert "50 labels of items without a score are left out, such as 'น0'." in summary
     assert "No scores are of the system 'theris'. Did you mean 'theirs'?" in summary
+
+
+@pytest.mark.parametrize("per", ["system", "all"])
+def test_a_file_without_labels_is_refused_with_the_reason(in_folder, capsys, per):
+    card = '{"schemaVersion": 1, "judge": {"provider": "local", "model": "m"}}'
+    wanted = {
+        "unfilled.csv": ("id,score,label\na,1,\nb,2,\n", "no label is filled in in the column 'label'"),
+        "named.csv": ("id,score,gold_label\na,1,\nb,2,\n", "no label is filled in in the column 'gold_label'"),
+        "empty.csv": ("", "empty.csv: is empty"),
+        "header.csv": ("id,score,label\n", "header.csv: has no rows"),
+        "card.json": (card, "card.json: holds a trust card, not results of score"),
+        "none.csv": ("id,score\na,1\nb,2\n", "none.csv has no column of labels; name one with --label"),
+    }
+    for name, (content, message) in wanted.items():
+        Path(name).write_text(content)
+        assert main(["calibrate", "correct", name, "--per", per]) == 2, name
+        assert message in capsys.readouterr().err
