@@ -104,19 +104,6 @@ def _in_results(options: argparse.Namespace) -> Sides:
     return Sides(judged, others, options.results, show_column(options, options.results[0], column))
 
 
-def _no_labels(path: Path, options: argparse.Namespace, advice: str) -> ConfigError | DataError:
-    """Return why a file of results has no labels; raise DataError if it has no results either."""
-    if path.is_file() and kind_of(path) in _WITHOUT_ROWS:
-        refuse_other_kind(path, FileKind.SCORES)
-    table = table_options_of(options)
-    if next(iter(named_rows_of(path, table)), None) is None:
-        return DataError("has no rows" if path.stat().st_size else "is empty", path=path)
-    if _column_of(path, options):
-        shown = column_map(path, table).columns.get("label", "label")
-        return DataError(f"no label is filled in in the column {shown!r}. {advice}", path=path)
-    return ConfigError(f"{advice} {path} has no column of labels; name one with --label.")
-
-
 def show_column(options: argparse.Namespace, first: Path, column: str) -> str:
     """Print which column of the results has the labels, and return its name."""
     table = table_options_of(options)
@@ -130,6 +117,19 @@ def show_column(options: argparse.Namespace, first: Path, column: str) -> str:
 def _column_of(path: Path, options: argparse.Namespace, *, in_results: bool = False) -> str:
     """Return the column of labels of a file; empty if it is to be found by row."""
     return label_column(path, table_options_of(options), in_results=in_results)
+
+
+def _no_labels(path: Path, options: argparse.Namespace, advice: str) -> ConfigError | DataError:
+    """Return why a file of results has no labels; raise DataError if it has no results either."""
+    if path.is_file() and kind_of(path) in _WITHOUT_ROWS:
+        refuse_other_kind(path, FileKind.SCORES)
+    table = table_options_of(options)
+    if next(iter(named_rows_of(path, table)), None) is None:
+        return DataError("has no rows" if path.stat().st_size else "is empty", path=path)
+    if _column_of(path, options):
+        shown = column_map(path, table).columns.get("label", "label")
+        return DataError(f"no label is filled in in the column {shown!r}. {advice}", path=path)
+    return ConfigError(f"{advice} {path} has no column of labels; name one with --label.")
 
 
 def _refuse_itself(results: Sequence[Path], others: Sequence[Path], score: str, *columns: str) -> None:
