@@ -307,8 +307,8 @@ def test_a_system_that_cannot_be_ranked_is_not_in_the_sentence_on_the_best(three
 
 
 def test_a_judge_that_gives_all_items_the_same_score_is_said_to_add_nothing(in_folder, capsys):
-    people = scores_of()["ours"][1]
-    for name in LEVELS:
+    for seed, name in enumerate(LEVELS):
+        people = scores_of(seed=seed)["ours"][1]
         rows = [{"id": at, "score": 3, "label": people[at] if at < 40 else None} for at in range(150)]
         write(f"{name}.jsonl", rows)
     for each in corrected(capsys, *(f"{name}.jsonl" for name in LEVELS))["overall"]["systems"]:
@@ -321,3 +321,20 @@ def test_a_system_of_labels_without_scores_is_named_with_a_suggestion(three, cap
     summary = corrected(capsys, *three, "--labels", "labels.jsonl")["summary"]
     assert "50 labels of items without a score are left out, such as 'น0'." in summary
     assert "No scores are of the system 'theris'. Did you mean 'theirs'?" in summary
+
+
+@pytest.mark.parametrize("per", ["system", "all"])
+def test_a_file_without_labels_is_refused_with_the_reason(in_folder, capsys, per):
+    card = '{"schemaVersion": 1, "judge": {"provider": "local", "model": "m"}}'
+    wanted = {
+        "unfilled.csv": ("id,score,label\na,1,\nb,2,\n", "no label is filled in in the column 'label'"),
+        "named.csv": ("id,score,gold_label\na,1,\nb,2,\n", "no label is filled in in the column 'gold_label'"),
+        "empty.csv": ("", "empty.csv: is empty"),
+        "header.csv": ("id,score,label\n", "header.csv: has no rows"),
+        "card.json": (card, "card.json: holds a trust card, not results of score"),
+        "none.csv": ("id,score\na,1\nb,2\n", "none.csv has no column of labels; name one with --label"),
+    }
+    for name, (content, message) in wanted.items():
+        Path(name).write_text(content)
+        assert main(["calibrate", "correct", name, "--per", per]) == 2, name
+        assert message in capsys.readouterr().err

@@ -9,9 +9,10 @@ from typing import Literal
 
 from polyjudge.calibration.matching import Matched, name_systems
 from polyjudge.errors import ConfigError, DataError, UnknownNameError, suggestion
+from polyjudge.files.kinds import FileKind, kind_of, refuse_other_kind
 from polyjudge.formats.labelled_systems import Source
 from polyjudge.formats.ratings import LARGEST, RatingColumns, Ratings, label_column, need_column, read_ratings
-from polyjudge.formats.row_files import column_map, spooled
+from polyjudge.formats.row_files import column_map, named_rows_of, spooled
 from polyjudge.formats.tools import tool_format_of
 from polyjudge.text.display import harmless
 
@@ -23,6 +24,8 @@ from .tables import add_penalties_option, add_table_options, filtered_table_opti
 MOST_PASS = 0.5 + 1e-9
 """More than half of several people's verdicts on an item must be pass; a tie does not pass."""
 Side = Literal["score", "label"]
+_WITHOUT_ROWS = (FileKind.CARD, FileKind.CASCADE, FileKind.BASELINE, FileKind.REPLIES)
+"""Files of polyjudge that have neither scores nor labels."""
 _NO_LABELS = "Give --labels of people."
 _NOTHING_ELSE = "Give either --labels of people, or --against another judge."
 
@@ -94,7 +97,7 @@ def _in_results(options: argparse.Namespace) -> Sides:
     column: str = options.label or next(filter(None, found), "")
     if not column:
         advice = _NOTHING_ELSE if hasattr(options, "against") else _NO_LABELS
-        raise ConfigError(f"{advice} {options.results[0]} has no column of labels; name one with --label.")
+        raise _no_labels(options.results[0], options, advice)
     _refuse_itself(options.results, options.results, options.score, column)
     judged, others = read_side(options.results, "score", options), Ratings()
     for path in options.results:
@@ -122,6 +125,19 @@ def show_column(options: argparse.Namespace, first: Path, column: str) -> str:
 def _column_of(path: Path, options: argparse.Namespace, *, in_results: bool = False) -> str:
     """Return the column of labels of a file; empty if it is to be found by row."""
     return label_column(path, table_options_of(options), in_results=in_results)
+
+
+def _no_labels(path: Path, options: argparse.Namespace, advice: str) -> ConfigError | DataError:
+    """Return why a file of results has no labels; raise DataError if it has no results either."""
+    if path.is_file() and kind_of(path) in _WITHOUT_ROWS:
+        refuse_other_kind(path, FileKind.SCORES)
+    table = table_options_of(options)
+    if next(iter(named_rows_of(path, table)), None) is None:
+        return DataError("has no rows" if path.stat().st_size else "is empty", path=path)
+    if _column_of(path, options):
+        shown = column_map(path, table).columns.get("label", "label")
+        return DataError(f"no label is filled in in the column {shown!r}. {advice}", path=path)
+    return ConfigError(f"{advice} {path} has no column of labels; name one with --label.")
 
 
 def _refuse_itself(results: Sequence[Path], others: Sequence[Path], score: str, *columns: str) -> None:
@@ -264,7 +280,7 @@ def rating_sources(options: argparse.Namespace) -> tuple[list[Source], list[Sour
     paths = options.labels or options.results
     columns = {path: options.label or _column_of(path, options, in_results=in_results) for path in paths}
     if in_results and not any(columns.values()):
-        raise ConfigError(f"{_NO_LABELS} {paths[0]} has no column of labels; name one with --label.")
+        raise _no_labels(paths[0], options, _NO_LABELS)
     columns = {path: column for path, column in columns.items() if column or not in_results}
     _refuse_itself(options.results, paths, options.score, *columns.values())
     labels = [
