@@ -104,7 +104,9 @@ def test_the_report_counts_the_questions_whose_paid_answers_came_after_the_decis
     result = found(capsys, "--concurrency", concurrency)
     assert result["calls"] == 2 * (result["asked"] + result["inFlight"])
     watch("--concurrency", "20")
-    assert "already asked when it was decided: all " in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "of 40 questions decided it." in printed
+    assert "already asked when it was decided: all " in printed
 
 
 def test_noise_that_goes_back_to_the_old_answer_is_no_change(pinned, capsys):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, oddness, shift
+from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, fewest_questions, oddness, shift
 
 _NUMBERS = st.floats(0, 100, allow_nan=False).map(lambda each: round(each, 3))
 
@@ -132,3 +132,15 @@ def test_a_smaller_change_is_noticeable_with_more_questions_and_with_less_noise(
 def test_nothing_is_noticeable_with_hardly_any_question() -> None:
     assert _values([Gains(0.0)] * 3).noticeable() is None
     assert ChangeTest().noticeable() is None
+
+
+def test_the_fewest_questions_show_a_change_and_one_fewer_never_does():
+    assert [fewest_questions(0.05, most) for most in (1.0, 2.0, 3.0)] == [6, 4, 3]  # as the guide says
+    for rate in (0.2, 0.05, 0.001):
+        test = ChangeTest(rate)
+        for _ in range(fewest_questions(rate) - 1):
+            test.add(Gains(1.0, 1.0))
+        assert not test.is_shown
+        test.add(Gains(1.0, 1.0))
+        assert test.is_shown
+    assert fewest_questions(1e-300) == 1_000  # never reached, and no endless search

@@ -125,7 +125,7 @@ class WatchJudge:
     def __init__(self, judge: ItemJudge, pinned: Mapping[str, PinnedQuestion]) -> None:
         self._judge = judge
         self._pinned = pinned
-        self.begun: set[str] = set()
+        self.started: set[str] = set()
         """The ids of the questions for which a call was made; shared with the judge that a run opens."""
         self.rubric: object = getattr(judge, "rubric", None)
         self.models: ModelAddresses = models_of(judge)
@@ -140,7 +140,7 @@ class WatchJudge:
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
         """Return the new answer; its members are that answer and, if it was asked again, the third one."""
         await asyncio.sleep(0)  # a stop that the last answer has led to must come before this question
-        self.begun.add(item.id)
+        self.started.add(item.id)
         first = await self._judge.judge(item, repeat=repeat)
         question = self._pinned[item.id]
         if isinstance(first, Failure):

@@ -286,7 +286,7 @@ class _Job:
             code = self._execute(run, watching, len(questions))
             if code is not None:
                 return code
-            in_flight = len(judge.begun - watching.taken)
+            in_flight = len(judge.started - watching.taken)
         wordings = self._ask_in_other_words(watching, [each for each in questions if each.id in watching.answers])
         return (
             wordings if isinstance(wordings, int) else self._found(watching, wordings, at, (len(questions), in_flight))

@@ -42,9 +42,10 @@ def _title(watch: Watch) -> str:
 
 def _sentences(watch: Watch) -> Iterator[str]:
     judge = f"{watch.judge.provider}/{watch.judge.model}"
-    asked = f"{watch.asked + watch.unjudged:,} of {counted(watch.questions, 'question')}"
+    what = "decided it" if watch.in_flight else "were asked"
+    asked = f"{watch.asked + watch.unjudged:,} of {counted(watch.questions, 'question')} {what}"
     pinned = f"pinned on {watch.pinned_at[:10]}, asked on {watch.at[:10]}"
-    yield f"{judge} by the rubric {watch.judge.rubric}, {pinned}: {asked} were asked."
+    yield f"{judge} by the rubric {watch.judge.rubric}, {pinned}: {asked}."
     if watch.in_flight:
         beyond = (
             f"{watch.in_flight:,} more {'was' if watch.in_flight == 1 else 'were'} already asked when it was decided"
