@@ -256,6 +256,8 @@ def are_preferences(labels: Ratings) -> bool:
 def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence[Path]) -> None:
     """Warn of items that could not be compared; an error if none could."""
     if not matched.pairs:
+        if not matched.labels and labels[0] in results:
+            raise DataError("no label is filled in", path=labels[0])
         some = f". The first label is of {matched.unknown[0]!r}" if matched.unknown else ""
         if matched.unknown and matched.first_judged:
             some += f", the first score of {matched.first_judged!r}"
