@@ -338,3 +338,5 @@ def test_a_file_without_labels_is_refused_with_the_reason(in_folder, capsys, per
         Path(name).write_text(content)
         assert main(["calibrate", "correct", name, "--per", per]) == 2, name
         assert message in capsys.readouterr().err
+    assert main(["calibrate", "correct", "unfilled.csv", "--label", "label", "--per", per]) == 2
+    assert "unfilled.csv: no label is filled in" in capsys.readouterr().err

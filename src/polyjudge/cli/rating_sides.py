@@ -12,14 +12,21 @@ from polyjudge.errors import ConfigError, DataError, UnknownNameError, suggestio
 from polyjudge.files.kinds import FileKind, kind_of, refuse_other_kind
 from polyjudge.formats.labelled_systems import Source
 from polyjudge.formats.ratings import LARGEST, RatingColumns, Ratings, label_column, need_column, read_ratings
-from polyjudge.formats.row_files import column_map, named_rows_of, spooled
+from polyjudge.formats.row_files import column_map, spooled
 from polyjudge.formats.tools import tool_format_of
 from polyjudge.text.display import harmless
 
 from .options import add_filter_option, finite
 from .output import print_warning, warn_of_skipped
 from .progress import counted
-from .tables import add_penalties_option, add_table_options, filtered_table_options_of, input_of, table_options_of
+from .tables import (
+    add_penalties_option,
+    add_table_options,
+    filtered_table_options_of,
+    has_rows,
+    input_of,
+    table_options_of,
+)
 
 MOST_PASS = 0.5 + 1e-9
 """More than half of several people's verdicts on an item must be pass; a tie does not pass."""
@@ -132,7 +139,7 @@ def _no_labels(path: Path, options: argparse.Namespace, advice: str) -> ConfigEr
     if path.is_file() and kind_of(path) in _WITHOUT_ROWS:
         refuse_other_kind(path, FileKind.SCORES)
     table = table_options_of(options)
-    if next(iter(named_rows_of(path, table)), None) is None:
+    if not has_rows(path, table):
         return DataError("has no rows" if path.stat().st_size else "is empty", path=path)
     if _column_of(path, options):
         shown = column_map(path, table).columns.get("label", "label")
@@ -257,6 +264,8 @@ def are_preferences(labels: Ratings) -> bool:
 def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence[Path]) -> None:
     """Warn of items that could not be compared; an error if none could."""
     if not matched.pairs:
+        if not matched.labels and labels[0] in results:
+            raise DataError("no label is filled in", path=labels[0])
         some = f". The first label is of {matched.unknown[0]!r}" if matched.unknown else ""
         if matched.unknown and matched.first_judged:
             some += f", the first score of {matched.first_judged!r}"

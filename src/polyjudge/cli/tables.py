@@ -10,7 +10,7 @@ from pathlib import Path
 from polyjudge.errors import ConfigError, suggestion
 from polyjudge.files.opening import inner_suffix
 from polyjudge.formats.columns import ROLES, ColumnMap, TableOptions, table_options
-from polyjudge.formats.row_files import KnownColumns, column_map, is_table, spooled
+from polyjudge.formats.row_files import KnownColumns, column_map, is_table, named_rows_of, spooled
 from polyjudge.formats.translation_results import is_results_file
 from polyjudge.rubrics.penalties import read_penalties
 from polyjudge.text.display import harmless, one_line
@@ -82,11 +82,16 @@ def _pairs(option: str, given: Iterable[str], separator: re.Pattern[str]) -> Map
     return pairs
 
 
+def has_rows(path: Path, table: TableOptions) -> bool:
+    """Say whether a table has a row beside the names of its columns."""
+    return next(iter(named_rows_of(path, table)), None) is not None
+
+
 def input_of(path: Path, table: TableOptions, *, uses_ids: bool = True, known: KnownColumns | None = None) -> Path:
     """Return the file of an input, which may be stdin, and print which columns were taken for what."""
     stored = spooled(path)
-    has_rows = stored.is_dir() or (stored.is_file() and is_table(stored))
-    if has_rows and not (inner_suffix(stored) == ".json" and is_results_file(stored, table)):
+    is_of_rows = stored.is_dir() or (stored.is_file() and is_table(stored))
+    if is_of_rows and not (inner_suffix(stored) == ".json" and is_results_file(stored, table)):
         print_columns(path, (known or KnownColumns()).of(stored, table), uses_ids=uses_ids)
     return stored
 

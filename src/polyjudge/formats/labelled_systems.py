@@ -183,8 +183,10 @@ class SystemRows:
         own = np.array(self._label_of, dtype=np.int64)
         rows = self._rows_of(ids, of, wanted, own)
         found = rows >= 0
+        if not len(found):
+            raise DataError("no label is filled in", path=self.labels[0][0])
         if not found.any():
-            some = f", such as {self._label_ids[0]!r}," if self._label_ids else ""
+            some = f", such as {self._label_ids[0]!r},"
             known = f". Systems: {one_line(', '.join(self.systems.names), _LONGEST)}" if any(self.systems.names) else ""
             raise DataError(f"no label{some} is of an item in {self.judged[0][0]}{known}", path=self.labels[0][0])
         notes = list[str]()
