@@ -56,7 +56,7 @@ def test_an_error_stops_what_is_in_flight():
             ended.append(number)
 
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(collect(work, range(6), 6))
+        run_in_virtual_time(collect(work, range(6), 6))
     assert sorted(ended) == [0, 1, 2, 4, 5]
 
 
