@@ -561,6 +561,7 @@ def test_a_deadline_that_leaves_nothing_undone_does_not_fail_the_run(in_folder, 
     assert "were not run" not in shown.err
 
 
+@pytest.mark.slow  # the grace of two runs
 def test_a_deadline_ends_the_run_with_exit_code_three(in_folder, capsys):
     for mode in ([], ["--persistent"]):
         assert run("--fixtures", cases(PASSING), "--deadline", "0.3", *mode, script="import time; time.sleep(600)") == 3

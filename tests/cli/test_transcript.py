@@ -795,6 +795,7 @@ def test_an_interruption_ends_the_program_keeps_what_was_done_and_is_exit_130(pr
     assert set(figures()) == {"codex"}
 
 
+@pytest.mark.slow  # a deadline and its grace
 @linux
 def test_a_deadline_ends_the_program_and_is_exit_3(programs):
     programs.add("gemini", {"does": HANGS})

@@ -85,6 +85,7 @@ def test_without_a_judge_the_labels_decide_alone_and_unjudged_items_are_left_out
     assert list(judged.points) == [1]
 
 
+@pytest.mark.slow
 def test_with_very_many_labels_not_every_point_is_stored():
     scores = {f"i{n}": float(n % 5 + 1) for n in range(400)}
     estimate = estimate_of(scores)
