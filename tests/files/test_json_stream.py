@@ -210,7 +210,7 @@ def test_the_inner_list_of_a_large_element_is_that_of_the_element_read_whole(pat
     [
         ('{"prompts": [], "a": 1,\n"a": 2}', 2),
         ('{"prompts": [{"b": 1,\n\n"b": 2}]}', 3),
-        ('{"prompts": [1,\n]}', 2),
+        ('{"prompts": [1,\n?]}', 2),
         ('{"prompts": [],\n a: 1}', 2),
         ('{"prompts": [1', 1),
     ],
