@@ -96,4 +96,4 @@ def test_the_interval_of_the_judged_items_narrows_to_nothing_as_all_are_labelled
         assert widths[-1] <= found.labels_only.high - found.labels_only.low
     assert widths == sorted(widths, reverse=True)
     assert widths[-1] == 0
-    assert found.figure.value == found.labels_only.value == pytest.approx(people.mean())
+    assert [found.figure.value, found.labels_only.value] == pytest.approx([people.mean()] * 2)
