@@ -65,7 +65,7 @@ def test_with_all_items_labelled_the_estimate_is_the_plain_mean_for_any_slope():
         assert found.value == pytest.approx(people.mean())
         assert math.sqrt(found.variance()) == pytest.approx(people.std(ddof=1) / math.sqrt(30), rel=0.02)
         exact = figure_of(mean_of(whole, slope, 0.0, only_these=True), None, BOUNDS, whole)
-        assert exact.low == exact.value == exact.high == pytest.approx(people.mean())
+        assert [exact.low, exact.value, exact.high] == pytest.approx([people.mean()] * 3)
 
 
 def test_the_estimate_of_one_system_is_that_of_prediction_powered_inference():
@@ -122,7 +122,7 @@ def test_the_difference_of_systems_with_the_same_items_is_paired():
     paired = difference_of(first, mean_of(other, 0.0, 0.0), 0.0)
     unpaired = difference_of(first, mean_of(apart, 0.0, 0.0), 0.0)
     rest = one.people - other.people
-    assert paired.value == unpaired.value == pytest.approx(rest.mean())
+    assert [paired.value, unpaired.value] == pytest.approx([rest.mean()] * 2)
     assert paired.error == pytest.approx(rest.std(ddof=1) / math.sqrt(60))
     # Welch's error for two independent samples.
     assert unpaired.error == pytest.approx(math.sqrt((one.people.var(ddof=1) + other.people.var(ddof=1)) / 60))
