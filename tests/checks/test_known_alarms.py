@@ -22,6 +22,16 @@ def check(tag: str, text: str, source: str = "") -> TextCheck:
         ("ja", "lfg $tslq 笑", "lfg $tslq lol", "wrong_script", "warn"),
         ("ja", "<div id=a>part 1</div>", "<div id=a>part 1</div>", "wrong_script", "warn"),
         ("ru", "https : //example.org/a-long-name", "https://example.org/a-long-name", "url_lost", "warn"),
+        (
+            "fr",
+            "Voir https://fr.wikipedia.org/wiki/Paris.",
+            "See https://en.wikipedia.org/wiki/Paris.",
+            "url_lost",
+            "warn",
+        ),
+        ("hu", "Lásd: http://example.org/a", "See https://example.org/a", "url_lost", "warn"),
+        ("de", "Siehe https://shop.org/artikel/7", "See https://shop.org/article/7", "url_lost", "fail"),
+        ("sv", "Fel ECC on-the-fly uppstod", "Number of ECC on-the-fly errors", "untranslated", "warn"),
         ("fr", "Office 2021 Pro Plus for Mac", "Office 2021 Pro Plus for Mac", "source_copied", "warn"),
         ("de", "Um drei.", "At 2:30.", "number_lost", "warn"),
         ("cs", "Nejdřív 5, pak nic.", "From 1980 to 1995, 37 of 412 closed.", "number_lost", "fail"),
@@ -101,6 +111,16 @@ def test_a_finding_is_as_severe_as_its_evidence(tag, text, source, kind, severit
             "„Počkej!“ volal. „Stůj!“ Nikdo tam nebyl. Otočil se.",
             '"Wait!" he called. "Stop!" No one was there. He turned.',
         ),
+        # Options of commands, names in programs and paths are no words.
+        ("ru", "  -k, --keep-old-files  не заменять файлы", "  -k, --keep-old-files  do not replace files"),
+        ("el", "Η INPUT_FILE_NAME δεν ορίστηκε.", "INPUT_FILE_NAME is not set."),
+        ("uk", "Файл /usr/share/themes/index.theme пошкоджено.", "The file /usr/share/themes/index.theme is damaged."),
+        # Every language has an order and a clock of its own for dates.
+        ("es", "%-d de %B de %Y a las %H:%M", "%B %-d, %Y at %l:%M %p"),
+        ("fa", "%A، %-Od %B %Oy، %OH:%OM", "%A, %B %-d, %Y, %H:%M"),
+        # A letter after a placeholder belongs to the language.
+        ("az", "%s: növbəti arqument olaraq %st.", "%s: the next argument is %s."),
+        ("te", "సంవత్సరం%sనెల%sరోజు", "Year%sMonth%sDay"),
         # Abbreviations are of no language.
         ("ru", "т. е., и т. п., т. д.", "i.e., and the like, etc."),
     ],

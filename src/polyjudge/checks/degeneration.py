@@ -71,7 +71,11 @@ def copied(text: str, source: str) -> Iterator[Finding]:
         if small > 1:
             start, end = run[0].start, run[-1].end
             is_title = 2 * small <= len(run) + 1 or text[start - 1 : start] in tuple(_OPENING)
-            is_code = _CODE.search(text, start, end) is not None or _is_list(text[start:end], len(run))
+            is_code = (
+                _CODE.search(text, start, end) is not None
+                or _is_list(text[start:end], len(run))
+                or len(plain[start:end].split()) < _UNTRANSLATED_WORDS  # one word with hyphens: on-the-fly
+            )
             severity: Severity = "fail" if small > 2 and not is_title and not is_code else "warn"
             yield Finding("untranslated", severity, f"Left untranslated: {text[start:end]!r}.", start, end)
 

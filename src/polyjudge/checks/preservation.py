@@ -4,13 +4,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from polyjudge.records.findings import Finding
-from polyjudge.text.segments import PLACEHOLDER, TAG, addresses
+from polyjudge.records.findings import Finding, Severity
+from polyjudge.text.segments import DATE_PART, LOOSE_PLACEHOLDER, PLACEHOLDER, TAG, addresses
 
 from .numbers import lost_numbers
 
 _ANYTHING = re.compile(r"[\d{%<@＠$]|www\.|://")
 _MENTION = re.compile(r"(?<![\w@.＠])[@＠]([A-Za-z0-9_]{2,64})")
+_PROTOCOL = re.compile(r"https?://")
+_LONGEST_COUNTRY = 3
+"""Letters of what stands for a country or a language in the name of a host."""
+_EXAMPLE = re.compile(r"\bexample\.(?:com|org|net)\b")
+"""Hosts that stand for any, and that a translation may replace."""
 _TAG_NAME = re.compile(r"</?[\w:-]+")
 _KNOWN_TAG = re.compile(
     r"a|abbr|b|big|blockquote|body|br|button|center|code|d[dlt]|div|em|font|form|h[1-6]|head|hr|html|i|img|input|kbd|li|link|ol"
@@ -55,11 +60,20 @@ def lost_addresses(text: str, source: str) -> Iterator[Finding]:
         for address in lost:
             if address in joined and address not in text:
                 yield Finding("url_lost", "warn", f"Address broken by a space: {address}.")
-            elif address not in text:
-                yield Finding("url_lost", "fail", f"Address missing or changed: {address}.")
+            elif address.casefold() not in text.casefold():
+                is_adapted = _EXAMPLE.search(address) or any(_is_same_place(address, other) for other in added)
+                severity: Severity = "warn" if is_adapted else "fail"
+                yield Finding("url_lost", severity, f"Address missing or changed: {address}.")
     for address in () if lost or len(source.split()) < 2 else added:
         if address not in source:
             yield Finding("url_added", "warn", f"Address that is not in the source: {address}.")
+
+
+def _is_same_place(address: str, other: str) -> bool:
+    """Say whether two addresses differ in the protocol or the country alone: en.wikipedia.org, fr.wikipedia.org."""
+    one, two = (_PROTOCOL.sub("", each.casefold()).rstrip("/") for each in (address, other))
+    hosts = [set(re.split(r"[/@?#]", each)[0].split(".")) for each in (one, two)]
+    return one == two or (hosts[0] != hosts[1] and all(len(name) <= _LONGEST_COUNTRY for name in hosts[0] ^ hosts[1]))
 
 
 def _lost_mentions(text: str, source: str) -> Iterator[Finding]:
@@ -74,13 +88,23 @@ def _lost_mentions(text: str, source: str) -> Iterator[Finding]:
 
 def _changed_placeholders(text: str, source: str) -> Iterator[Finding]:
     wanted, given = PLACEHOLDER.findall(source), PLACEHOLDER.findall(text)
-    if wanted == given:
+    if wanted == given or (_is_date_format(source) and DATE_PART.search(text)):
         return
+    loose = _comparable(theirs := LOOSE_PLACEHOLDER.findall(source), ours := LOOSE_PLACEHOLDER.findall(text))
+    if Counter(loose) == Counter(_comparable(ours, theirs)):
+        return  # a letter follows in one of the texts
     wanted, given = _comparable(wanted, given), _comparable(given, wanted)
     for part in Counter(wanted) - Counter(given):
         yield Finding("placeholder_lost", "fail", f"Placeholder missing: {part}.")
     for part in Counter(given) - Counter(wanted):
         yield Finding("placeholder_lost", "fail", f"Placeholder that is not in the source: {part}.")
+
+
+def _is_date_format(text: str) -> bool:
+    """Say whether a text tells a program how to write a date: every language has an order and a clock of its own."""
+    parts = DATE_PART.findall(text)
+    is_known = any(PLACEHOLDER.fullmatch(part) is None for part in parts)
+    return len(parts) > 1 and is_known and "%" not in DATE_PART.sub("", text)
 
 
 def _comparable(parts: list[str], others: list[str]) -> list[str]:

@@ -19,9 +19,13 @@ PLACEHOLDER = re.compile(
     r"(?:(?![a-zA-Z])|(?=(?:st|nd|rd|th|[hmsx])\b))",  # the 3rd copy, 5h
     re.ASCII,
 )
+LOOSE_PLACEHOLDER = re.compile(PLACEHOLDER.pattern.partition("(?:(?![a-zA-Z])")[0], re.ASCII)
+"""Placeholders also where a letter follows: `%.2fpt`, `Year%sMonth`."""
+DATE_PART = re.compile(r"(?<!\d)%[-_0^#]?[EO]?[aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYzZ](?![A-Za-z])", re.ASCII)
+"""What strftime replaces: `%A, %-d %B %Y, %H:%M`."""
 _ENTITY = r"&lt;[^&]{0,60}&gt;|&[a-z]{2,6};|&#\d{2,5};"
 TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]{0,200})?/?>")
-_NOT_PROSE = re.compile("|".join(f"(?:{each.pattern})" for each in (URL, TAG, PLACEHOLDER)), re.ASCII)
+_NOT_PROSE = re.compile("|".join(f"(?:{each.pattern})" for each in (URL, TAG, PLACEHOLDER, DATE_PART)), re.ASCII)
 _URL_MARKS = ("://", "www.", "@")
 _NOT_PROSE_MARKS = (*_URL_MARKS, "<", "{", "%")
 """Every URL, tag and placeholder has one of them."""
@@ -36,11 +40,14 @@ _LATIN = "A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
 _IDENTIFIER = re.compile(
     rf"{_ENTITY}|(?<![A-Za-z0-9_])[@＠][A-Za-z0-9_]{{1,64}}(?:[@.][A-Za-z0-9_-]{{1,63}}){{0,5}}|(?<![A-Za-z0-9_&])[#＃][A-Za-z0-9_]{{1,99}}(?![{_LATIN}])"
     r"|(?<![\w.])www\.[\w.-]{1,99}"
+    r"|(?<![\w/<])~?/(?:[a-z0-9.-]{1,60}/){1,9}[a-z0-9._-]{0,60}(?![A-Za-z_])"
+    r"|(?<![\w-])--[A-Za-z][\w-]{1,99}|(?<![\w-])-[A-Za-z]\w{0,30}(?:-\w{1,30}){1,5}"
+    r"|(?<![\w.])(?:[A-Za-z]\w{0,60}_[A-Za-z0-9]{1,60}_\w{1,60}|[A-Z]{2,60}_[A-Z]{2,60}|[A-Za-z]\w{1,60}(?=\(\)))"
     rf"|(?<![A-Za-z0-9])\$[A-Za-z]{{1,6}}(?![A-Za-z0-9_{_LATIN}])"
     rf"|(?<![A-Za-z0-9_@.-])(?:[A-Za-z0-9_-]{{1,63}}\.){{1,5}}(?:{_TOP_DOMAINS}|{_FILE_ENDINGS})(?![A-Za-z0-9_{_LATIN}])(?:[/#][{_IN_URL}]*)?"
 )
-"""Entities, mentions, hashtags, stock tickers, domains and names of files: they are the same in every language."""
-_IDENTIFIER_MARK = re.compile(r"[@＠#＃$&]|\.[a-z]")
+"""Entities, mentions, hashtags, options of commands, names in programs, tickers, domains, files: never translated."""
+_IDENTIFIER_MARK = re.compile(r"[@＠#＃$&]|\.[a-z]|--[A-Za-z]|-\w+-|/\w+/|[A-Za-z0-9]_[A-Za-z0-9]|\(\)")
 _CACHED_TEXTS = 256
 """Cached texts: every check needs the parts, and a source occurs in every language."""
 
