@@ -32,6 +32,8 @@ def check(tag: str, text: str, source: str = "") -> TextCheck:
         ("hu", "Lásd: http://example.org/a", "See https://example.org/a", "url_lost", "warn"),
         ("de", "Siehe https://shop.org/artikel/7", "See https://shop.org/article/7", "url_lost", "fail"),
         ("sv", "Fel ECC on-the-fly uppstod", "Number of ECC on-the-fly errors", "untranslated", "warn"),
+        ("or", "Maple (_M)", "_Maple", "wrong_script", "warn"),
+        ("zh-Hans", "警告：sigprocmask", "warning: sigprocmask", "wrong_script", "warn"),
         ("fr", "Office 2021 Pro Plus for Mac", "Office 2021 Pro Plus for Mac", "source_copied", "warn"),
         ("de", "Um drei.", "At 2:30.", "number_lost", "warn"),
         ("cs", "Nejdřív 5, pak nic.", "From 1980 to 1995, 37 of 412 closed.", "number_lost", "fail"),
@@ -121,6 +123,11 @@ def test_a_finding_is_as_severe_as_its_evidence(tag, text, source, kind, severit
         # A letter after a placeholder belongs to the language.
         ("az", "%s: növbəti arqument olaraq %st.", "%s: the next argument is %s."),
         ("te", "సంవత్సరం%sనెల%sరోజు", "Year%sMonth%sDay"),
+        # A translation may have no letters where the source has few, and another key.
+        ("et", "15.", "15th"),
+        ("kk", "%s, %s", "%s at %s"),
+        # Relatives of a language in its parts are no mixture of languages.
+        ("hr", "Visina papira u desetinkama milimetra (ili 0 za automatsko prepoznavanje papira).", ""),
         # Abbreviations are of no language.
         ("ru", "т. е., и т. п., т. д.", "i.e., and the like, etc."),
     ],

@@ -149,12 +149,13 @@ class LanguageIdentifier:
         A text of many languages at once, or of invented words, is in none of them.
         """
         wanted = {_label(language), *language.inseparable}
+        near = {*wanted, *neighbours_of(_label(language))}
         second = sure if sure.is_reliable else _cld2(plain, is_best_effort=True)
         if sum(map(second.share_of, wanted)) >= _CLEAR_SHARE:
             return 0.0
         found = [self._guessed_label(part) for part in _parts(plain)]
         strange = [label for label in found if label not in wanted]
-        if len({*strange, second.label} - wanted) < 2:  # a relative of the language, and not a mixture
+        if len(found) < 2 or len({*strange, second.label} - near) < 2:  # too little, or relatives, and not a mixture
             return 0.0
         return len(strange) / len(found)
 

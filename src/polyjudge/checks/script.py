@@ -22,6 +22,9 @@ _MOST_TERMS = 4
 """Words of the source that a text may keep in another script beside words of its own."""
 _FEW_LETTERS = 4
 """An abbreviation beside a sign or two of the language: lfg 笑."""
+_KEYWORDS = 3
+"""A source with so many semicolons is a list of keywords, which keeps those of the source."""
+_KEY = re.compile(r"\s?\([_&]\w\)|[_&](?=\w)")
 _LONE_HAN = 8
 """So many Chinese characters without a letter of the language's own may be Chinese; fewer are a sign or a name."""
 _LONGEST_TITLE = 20
@@ -124,32 +127,43 @@ def _whole_text_problems(
     if is_blank(text):
         yield Finding("empty", "fail", "The text is empty.")
     elif share is None:
-        if words(running_text(source)) and not (words(running_text(text)) and _names(source)):
+        letters = sum(len(word.text) for word in words(running_text(source)))
+        is_lost = letters > _FEW_LETTERS or source == text  # and not 25th as 25, "%s at %s" as "%s, %s"
+        if is_lost and letters and not (words(running_text(text)) and _names(source)):
             yield Finding("wrong_script", "fail", f"No letters. {wanted}")
     elif share < FAILING_SHARE:
         if count or not _is_slang(text, source):
-            severity: Severity = "warn" if are_terms or _is_kept(text, source) else "fail"
+            is_list = source.count(";") >= _KEYWORDS
+            severity: Severity = "warn" if are_terms or is_list or _is_kept(text, source) else "fail"
             yield Finding(
                 "wrong_script", severity, f"Only {share:.0%} of the letters are in the right script. {wanted}"
             )
     elif count < 2 and (len(words(running_text(source))) > 2 or not source.strip()):
-        yield Finding("wrong_script", "fail" if source.strip() else "warn", f"Only one letter. {wanted}")
+        is_sure = source.strip() and len(words(running_text(text))) < 2
+        yield Finding("wrong_script", "fail" if is_sure else "warn", f"Only one letter. {wanted}")
 
 
 def _are_terms(ours: str, foreign: Sequence[Word], source: str) -> bool:
     """Say whether a short text has letters of its own beside a few words of the source, as strings of programs have."""
-    known = {word.text for word in words(source)}
-    is_known = 0 < len(foreign) <= _MOST_TERMS and all(word.text in known for word in foreign)
-    return is_known and (len(ours) > 2 or (bool(ours) and sum(len(word.text) for word in foreign) <= _FEW_LETTERS))
+    known = {word.text.casefold() for word in words(source)}
+    is_known = 0 < len(foreign) <= _MOST_TERMS and all(word.text.casefold() in known for word in foreign)
+    return is_known and (len(ours) > 1 or (bool(ours) and sum(len(word.text) for word in foreign) <= _FEW_LETTERS))
 
 
 def _is_kept(text: str, source: str) -> bool:
     """Say whether a text is an address, however spaced, or a line of code as it is in the source."""
+    if _without_key(text) == _without_key(source) != source:
+        return len(words(source)) == 1  # a name, with another key
     ours, theirs = "".join(text.split()), "".join(source.split())
     if ours != theirs or running_text(source) == source:
         return False
     letters = sum(len(word.text) for word in words(running_text(source)))
     return 2 * letters < len(theirs)
+
+
+def _without_key(text: str) -> str:
+    """Return a label without what marks the key of its shortcut: _NTSC, NTSC (_N)."""
+    return _KEY.sub("", text).strip()
 
 
 def _is_slang(text: str, source: str) -> bool:
