@@ -126,6 +126,13 @@ def test_a_finding_is_as_severe_as_its_evidence(tag, text, source, kind, severit
         # A translation may have no letters where the source has few, and another key.
         ("et", "15.", "15th"),
         ("kk", "%s, %s", "%s at %s"),
+        # Words beside a mention are added; a word in angle brackets or of a program is translated.
+        ("mk", "<Непознато дејство>", "<Unknown Action>"),
+        # A note of the source, a heading of the source, and words that only begin like those of translation.
+        ("hu", "Megjegyzés: „%s” kijelölése „%s” helyett", "Note, selecting '%s' instead of '%s'"),
+        ("vi", "Không đăng ký được dịch vụ: %s", "Unable to register the service: %s"),
+        ("th", "จะเปลี่ยนแปลงรายการต่อไปนี้:", "The following will be changed:"),
+        ("ms", "Cipta salinan 1:1 bagi cakera ini", "Create a 1:1 copy of this disc"),
         # Relatives of a language in its parts are no mixture of languages.
         ("hr", "Visina papira u desetinkama milimetra (ili 0 za automatsko prepoznavanje papira).", ""),
         # Abbreviations are of no language.

@@ -136,6 +136,17 @@ def test_what_the_source_says_is_no_part_of_the_prompt():
         ("Obchod zavírá brzy. This translation is more literal.", "This translation is"),
         ("La tienda cierra pronto. The phrase could also be translated as “cierra temprano”.", "be translated as"),
         ("Here are a few options for the translation: Der Laden schließt früh.", "Here are"),
+        ("Le magasin ferme tôt. Explication : le verbe est au présent.", "Explication"),
+        ("店は早く閉まります。補足：直訳です。", "補足："),
+        ("Butikken lukker tidligt. Bemærk: navnet er bevaret.", "Bemærk:"),
+        ("Der Laden schließt früh. (Wörtlich: er macht früh zu.)", "Wörtlich"),
+        ("[Translation] Der Laden schließt früh.", "[Translation]"),
+        ("Bien sûr ! Voici le texte traduit : Le magasin ferme tôt.", "traduit :"),
+        ("译文：商店很早关门。", "译文："),
+        ("当然可以！商店很早关门。", "当然可以！"),
+        ("Selvfølgelig! Butikken lukker tidligt.", "Selvfølgelig!"),
+        ("Negozio chiude presto. Fammi sapere se hai bisogno di altro.", "Fammi sapere"),
+        ("Магазин рано закрывается. Если нужно что-то ещё, обращайтесь.", "Если нужно"),
     ],
 )
 def test_a_note_of_the_model_is_found_where_it_begins(text, said):
@@ -163,6 +174,8 @@ def test_a_stray_code_fence_is_found_wherever_it_is(text):
         ("Her translation is better than mine.", "Ihre Übersetzung (translation) ist besser."),
         ("Pick one of these options.", "Wählen Sie eine dieser Optionen (options)."),
         ("注意：この店は早く閉まります。", "Note: this shop closes early."),
+        ("Of course! The shop closes early.", "Natürlich! Der Laden schließt früh."),
+        ("The shop closes early. Let me know if you come.", "Il negozio chiude presto. Fammi sapere se vieni."),
     ],
 )
 def test_notes_and_talk_of_the_source_are_not_the_models(source, text):

@@ -10,6 +10,8 @@ from itertools import islice
 from polyjudge.records.findings import Finding, Severity
 from polyjudge.text.segments import plain_words, running_text, shared_runs, vocabulary, word_texts, words
 
+from .completeness import sentence_count
+
 _LEAKED_WORDS = 5
 _MOST_PLACES = 50
 _FENCE = "```"
@@ -26,7 +28,11 @@ _FEW_SENTENCES = 3
 _FEWEST_ADDED = 16
 """Letters beside an address or a mention that are more than a word or two."""
 _MARKED = re.compile(r"[@＠#＃]\S+")
-_HEADING = re.compile(r"[^\n.!?。:：]{2,80}[:：]")
+_ADDRESS_MARK = re.compile(r"[@＠$]\w|\w\.\w|://")
+_HEADING = re.compile(r"(?:[^\n.!?。！？:：]{1,30}[.!?。！？]{1,3}\s{0,3})?[^\n.!?。:：]{2,80}(?:：|:(?!\d))")
+"""A first sentence may say: of course."""
+_COLON = re.compile(r"：|:(?!\d)")
+_NOTE = re.compile(r"\b(?:notes?|noted|noting|remarks?|hints?|explanations?)\b", re.IGNORECASE)
 _BEFORE_REMARK = " \n\t.!?。！？(（*`"
 _TOKEN_MARK = re.compile(r"[<\[#:▁]")
 
@@ -43,7 +49,12 @@ def leaked(text: str, source: str, prompt: str) -> Iterator[Finding]:
     elif (match := preambles.match(start)) and not preambles.match(theirs) and not _is_label(match[0], source):
         message = f"Remark of the model about the task: {match[0]!r}."
         yield Finding("prompt_leak", "fail", message, offset, offset + match.end())
-    elif (found := _remark(text, source) or _announcement(text, source) or _added_words(text, source)) is not None:
+    elif (
+        found := _remark(text, source)
+        or _announcement(text, source)
+        or _courtesy(text, source)
+        or _added_words(text, source)
+    ) is not None:
         yield found
     if _FENCE in text and _FENCE not in source:
         place = text.index(_FENCE)
@@ -117,10 +128,12 @@ def _remark(text: str, source: str) -> Finding | None:
     if not source.strip():
         return None
     match = None
-    if (":" in text or "：" in text) and ":" not in source and "：" not in source:
+    if (":" in text or "：" in text) and ":" not in source and "：" not in source and not _NOTE.search(source):
         match = _pattern("note").search(text)
     if match is None and _may_be_talk(text) and not _pattern("subject").search(source):
         match = _pattern("talk").search(text)
+    if match is None and "(" not in source and ("(" in text or "（" in text):
+        match = _pattern("gloss").search(text)
     if match is None or match[0].casefold() in source.casefold():
         return None
     return _remark_at(text, match.start(), match.end())
@@ -132,12 +145,36 @@ def _announcement(text: str, source: str) -> Finding | None:
     subject = _pattern("subject")
     if match is None or not source.strip() or not subject.search(match[0]) or subject.search(source):
         return None
+    if len(_COLON.findall(text)) <= len(_COLON.findall(source)):
+        return None
     return _remark_at(text, match.start(), match.end())
+
+
+def _courtesy(text: str, source: str) -> Finding | None:
+    """Return a first or last sentence in which a model speaks to the person who asked, beyond those of the source."""
+    if not source.strip() or sentence_count(text) <= sentence_count(source):
+        return None
+    start = text.lstrip(_BEFORE)
+    opening = _sentence_of("opening").match(start)
+    if opening and not _sentence_of("opening").match(source.lstrip(_BEFORE)) and "!" not in source:
+        return _remark_at(text, 0, len(text) - len(start) + opening.end())
+    cuts = [match.end() for match in _BOUNDARY.finditer(text.rstrip())]
+    last = cuts[-1] if cuts else len(text)
+    closing = _pattern("closing")
+    if closing.search(text, last) and not closing.search(source):
+        return _remark_at(text, last, len(text))
+    return None
+
+
+@lru_cache(maxsize=2)
+def _sentence_of(name: str) -> re.Pattern[str]:
+    """Return what finds a sentence that has nothing but one of the phrases of a list."""
+    return re.compile(rf"(?:{_pattern(name).pattern})[.!。！]+(?=[\s\w])", re.IGNORECASE)
 
 
 def _added_words(text: str, source: str) -> Finding | None:
     """Return the words beside an address or a mention that is the whole source: there is nothing to translate."""
-    if not word_texts(source) or "#" in source or word_texts(running_text(source)):
+    if not _ADDRESS_MARK.search(source) or "#" in source or "<" in source or word_texts(running_text(source)):
         return None
     found = words(_MARKED.sub(lambda match: " " * len(match[0]), running_text(text)))
     if sum(len(word.text) for word in found) < _FEWEST_ADDED or "".join(source.split()) == "".join(text.split()):
