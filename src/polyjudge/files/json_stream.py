@@ -208,7 +208,7 @@ def is_deep(value: object) -> bool:
     """Return whether a value is nested too deeply to be processed."""
     level = [value]
     for _ in range(_DEEPEST):
-        level = [part for each in level for part in _parts(each)]
+        level = [part for each in level if isinstance(each, dict | list) for part in _parts(cast(object, each))]
         if not level:
             return False
     return True
@@ -217,7 +217,7 @@ def is_deep(value: object) -> bool:
 def _parts(value: object) -> Collection[object]:
     if isinstance(value, dict):
         return cast(dict[str, object], value).values()
-    return cast(list[object], value) if isinstance(value, list) else ()
+    return cast(list[object], value)
 
 
 def _not_utf8(path: Path) -> DataError:

@@ -15,6 +15,8 @@ _ACTING = re.compile(
 
 def harmless(text: str) -> str:
     """Replace characters that act on a terminal, or that files cannot contain, by escapes."""
+    if text.isprintable():  # as most texts are, and quick to see
+        return text
     return _ACTING.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 

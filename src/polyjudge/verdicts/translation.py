@@ -227,8 +227,8 @@ def scores_pass(score: LanguageScore | PromptScore) -> bool | None:
 
 def has_scores(score: LanguageScore | PromptScore) -> bool:
     """Return whether there is any score or answer."""
-    values = (*dimension_scores(score).values(), score.is_correct_language)
-    return not score.error and any(value is not None for value in values)
+    values = (score.script_score, score.grammar_score, score.coherence_score, score.is_correct_language)
+    return not score.error and values != (None, None, None, None)
 
 
 def dimension_scores(score: LanguageScore | PromptScore) -> dict[str, float | None]:
