@@ -47,7 +47,8 @@ _IDENTIFIER = re.compile(
     rf"|(?<![A-Za-z0-9_@.-])(?:[A-Za-z0-9_-]{{1,63}}\.){{1,5}}(?:{_TOP_DOMAINS}|{_FILE_ENDINGS})(?![A-Za-z0-9_{_LATIN}])(?:[/#][{_IN_URL}]*)?"
 )
 """Entities, mentions, hashtags, options of commands, names in programs, tickers, domains, files: never translated."""
-_IDENTIFIER_MARK = re.compile(r"[@＠#＃$&]|\.[a-z]|--[A-Za-z]|-\w+-|/\w+/|[A-Za-z0-9]_[A-Za-z0-9]|\(\)")
+_IDENTIFIER_MARK = re.compile(r"[@＠#＃$&]|\.[a-z]")
+_MARKS_OF_PROGRAMS = ("--", " -", "_", "()", "/")
 _CACHED_TEXTS = 256
 """Cached texts: every check needs the parts, and a source occurs in every language."""
 
@@ -81,7 +82,7 @@ def prose(text: str) -> str:
 def running_text(text: str) -> str:
     """Return the prose with mentions, hashtags, tickers, domains and names of files blanked out as well."""
     plain = prose(text)
-    if not _IDENTIFIER_MARK.search(plain):
+    if not (any(mark in plain for mark in _MARKS_OF_PROGRAMS) or plain[:1] == "-" or _IDENTIFIER_MARK.search(plain)):
         return plain
     return _IDENTIFIER.sub(lambda match: " " * len(match[0]), plain)
 
