@@ -288,6 +288,35 @@ def test_a_killed_run_resumes_without_paying_twice(job):
     assert len(different) < 2 * COUNT
 
 
+def in_pairs():
+    """Write pairs of texts and labels of them, and return the command that asks about them."""
+    for name in ("ours", "theirs"):
+        lines = [{"id": f"i{place}", "candidate": f"{name} item-{place}", "language": "ar"} for place in range(COUNT)]
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
+    labels = Path("labels.csv").read_text().replace("pass", "first").replace("fail", "second")
+    Path("labels.csv").write_text(labels)
+    return ["pairwise", "ours.jsonl", "theirs.jsonl", "--judge", "local/cheap,local/dear", "--output", "p.jsonl"]
+
+
+def test_repeated_questions_about_pairs_agree_with_people_by_their_verdict(job, capsys):
+    seen = Counter()
+
+    def choose(model, prompt):
+        """Prefer what people prefer, but once of three times depend on the order, which makes it a tie."""
+        prefers_first = truth(int(re.search(r"item-(\d+)", prompt)[1]))
+        shown_first = prompt.index("ours") < prompt.index("theirs")
+        seen[model, prompt] += 1
+        is_tie = not shown_first and seen[model, prompt] == 1
+        return json.dumps({"verdict": "A" if (prefers_first == shown_first) != is_tie else "B", "reason": ""})
+
+    job.speak, job.tokens = choose, None
+    assert main([*in_pairs(), "--cascade", "0.85", "--labels", "labels.csv", "--repeats", "3"]) == 0
+
+    [found] = read_plan(Path("p.jsonl.cascade.json")).groups.values()
+    assert (found.answered[0], found.errors) == (found.labels, 0)
+    assert {round(row["score"], 4) for row in rows("p.jsonl")} == {0.8333, 0.1667}
+
+
 def test_pairs_can_be_asked_as_a_cascade(job, capsys):
     def choose(model, prompt):
         place = int(re.search(r"item-(\d+)", prompt)[1])
@@ -303,13 +332,7 @@ def test_pairs_can_be_asked_as_a_cascade(job, capsys):
         return [(f'{start}"', 0.0, {}), (verdict, math.log(sure), {other: math.log(1 - sure)}), (f'"{end}', 0.0, {})]
 
     job.speak, job.tokens = choose, choice
-    for name in ("ours", "theirs"):
-        lines = [{"id": f"i{place}", "candidate": f"{name} item-{place}", "language": "ar"} for place in range(COUNT)]
-        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
-    labels = Path("labels.csv").read_text().replace("pass", "first").replace("fail", "second")
-    Path("labels.csv").write_text(labels)
-    command = ["pairwise", "ours.jsonl", "theirs.jsonl", "--judge", "local/cheap,local/dear", "--output", "p.jsonl"]
-    assert main([*command, "--cascade", "0.85", "--labels", "labels.csv"]) == 0
+    assert main([*in_pairs(), "--cascade", "0.85", "--labels", "labels.csv"]) == 0
 
     found = rows("p.jsonl")
     assert {row.get("answeredBy", row.get("kind")) for row in found} == {"local/cheap", "local/dear", "abstained"}

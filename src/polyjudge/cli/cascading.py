@@ -16,6 +16,7 @@ from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.formats.columns import AS_IT_IS
 from polyjudge.formats.items import ItemList
+from polyjudge.formats.rating_values import PREFERENCES
 from polyjudge.formats.ratings import Rating, RatingColumns, Ratings, label_column, read_ratings
 from polyjudge.formats.row_files import spooled
 from polyjudge.judges.base import CandidateJudge, ModelAddresses, asked_fingerprint
@@ -158,7 +159,8 @@ def _identity(judge: CandidateJudge) -> JudgeIdentity:
 def _rating(item: Item, outcome: Outcome) -> Rating:
     if isinstance(outcome, Failure):
         return Rating(id=item.id, value=None, language=item.language)
-    return Rating(id=item.id, value=outcome.score, language=item.language, passed=outcome.passed)
+    verdict = PREFERENCES.get(outcome.verdict)  # of repeated questions about a pair, the score is between two verdicts
+    return Rating(id=item.id, value=outcome.score, language=item.language, passed=outcome.passed, verdict=verdict)
 
 
 def _labels(paths: Sequence[Path]) -> Ratings:
