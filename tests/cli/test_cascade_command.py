@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.errors import DataError
+from polyjudge.errors import ConfigError
 from polyjudge.languages.table import language_table
 from polyjudge.pages.sampling import Source, read_sample
 from polyjudge.store.cascade_plans import read_plan
@@ -143,8 +143,10 @@ def test_people_get_the_abstentions_to_label(job, capsys):
     sample = read_sample(source, 1_000, 0)
 
     assert set(sample.items) == abstained
-    with pytest.raises(DataError, match="no column 'kinds'"):
+    with pytest.raises(ConfigError, match="no row has the column 'kinds'"):
         read_sample(replace(source, filters={"kinds": frozenset(["abstained"])}), 10, 0)
+    with pytest.raises(ConfigError, match=r"no row has kind=refused. Values of kind: abstained"):
+        read_sample(replace(source, filters={"kind": frozenset(["refused"])}), 10, 0)
     assert main(["report", "s.jsonl"]) == 0
     assert f"Let people label what the cascade left to them: {len(abstained)} items" in capsys.readouterr().out
 
