@@ -90,12 +90,13 @@ def test_the_doubts_of_rows_are_read_and_broken_ones_left_out(tmp_path):
         {"id": "c", "score": 1, "members": "many", "probabilities": {"x": 7}},
         {"id": "d", "score": 1, "members": [3, {"score": True}], "probabilities": []},
         {"score": 1, "members": [{"score": 1}, {"score": 2}]},
+        {"id": "e", "score": 1, "members": [{"score": 10**400}, {"score": 2}], "probabilities": {"x": 10**400}},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = read_doubts(path, AS_IT_IS)
     assert found["a"] == Doubt(10.0)
     assert found["b"].chance_of_another == pytest.approx(0.3)
-    assert not {"c", "d"} & found.keys()
+    assert not {"c", "d", "e"} & found.keys()
 
 
 @pytest.fixture
