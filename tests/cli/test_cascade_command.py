@@ -185,6 +185,7 @@ def test_the_limits_hold_for_learning_and_judging_together(job, capsys):
         (["--cascade", "labels.csv"], "is not JSON, so it is not the plan of a cascade"),
         (["--cascade", "0.85"], "Give --labels, or the file of a plan"),
         (["--labels", "labels.csv"], "--labels is for --cascade SHARE"),
+        (["--pass-from", "0"], "--pass-from is for --cascade SHARE"),
         (["--cascade", "0.85", "--labels", "labels.csv"], "Give --pass-from"),
         (["--cascade", "0.85", "--labels", "items.jsonl", "--pass-from", "50"], "items.jsonl"),
         (["--cascade", "0.85", "--labels", "others.csv", "--pass-from", "50"], "No label is of an item"),
@@ -213,6 +214,8 @@ def test_a_plan_is_refused_for_other_judges_rubrics_and_repeats(job, capsys):
         (["--rubric", "translation"], "another rubric or prompt"),
         (["--repeats", "3"], "learnt with repeats: 1, not 3"),
         (["--labels", "labels.csv"], "A plan has its thresholds already"),
+        (["--tolerance", "1"], "--tolerance is for --cascade SHARE. A plan has its thresholds already"),
+        (["--by-language"], "--by-language is for --cascade SHARE. A plan has its thresholds already"),
     ]
     for options, message in changes:
         capsys.readouterr()

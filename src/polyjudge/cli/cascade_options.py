@@ -66,7 +66,7 @@ class CascadeRequest:
 def requested_cascade(options: argparse.Namespace, judges: Sequence[ModelName]) -> CascadeRequest | None:
     """Return the cascade that the options ask for, and settle how the judges are asked; None without one."""
     if options.cascade is None:
-        _refuse_without_cascade(options)
+        _refuse_options_of_learning(options)
         return None
     if not judges:
         raise ConfigError("--cascade asks models; the judge 'offline' makes no calls.")
@@ -83,16 +83,16 @@ def requested_cascade(options: argparse.Namespace, judges: Sequence[ModelName]) 
     return CascadeRequest(target=target)
 
 
-def _refuse_without_cascade(options: argparse.Namespace) -> None:
+def _refuse_options_of_learning(options: argparse.Namespace, why: str = "") -> None:
     for name in ("labels", "tolerance", "by_language", "pass_from", "label_pass_from"):
-        if getattr(options, name):
-            raise ConfigError(f"--{name.replace('_', '-')} is for --cascade SHARE.")
+        given = getattr(options, name)
+        if given is not None and given is not False and given != []:  # 0 is a value that may pass
+            raise ConfigError(f"--{name.replace('_', '-')} is for --cascade SHARE.{why}")
 
 
 def _settled(options: argparse.Namespace, plan: CascadePlan) -> CascadePlan:
     """Let the judges be asked as the plan was learnt."""
-    if options.labels:
-        raise ConfigError("--labels are for --cascade SHARE. A plan has its thresholds already.")
+    _refuse_options_of_learning(options, " A plan has its thresholds already.")
     options.repeats = plan.repeats if options.repeats == 1 else options.repeats
     options.token_probabilities = plan.token_probabilities
     return plan
