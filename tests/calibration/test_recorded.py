@@ -178,6 +178,19 @@ def test_the_verdict_is_that_of_the_order_of_items_with_enough_labels(values, co
     assert card.languages["de"].verdict == verdict
 
 
+@pytest.mark.parametrize("preferences", [False, True])
+def test_labels_of_an_informative_sample_count_by_the_inverse_of_their_probability(preferences):
+    # Of 100 items, the judge is right on 80; its errors are drawn four times as often.
+    right = [Rating(id=f"r{n}", value=float(n % 2), probability=0.1) for n in range(8)]
+    wrong = [Rating(id=f"w{n}", value=float(n % 2), probability=0.4) for n in range(8)]
+    judged = [*right, *(replace(each, value=1 - each.value) for each in wrong)]
+    labelled = [replace(each, is_preference=preferences) for each in (*right, *wrong)]
+    found = measured(judged, labelled, preferences=preferences).verdicts.ordering
+    plain = [replace(each, probability=None) for each in labelled]
+    assert found.value == pytest.approx(0.8)
+    assert measured(judged, plain, preferences=preferences).verdicts.ordering.value == pytest.approx(0.5)
+
+
 def test_labels_on_which_people_themselves_differ_do_not_make_a_judge_unreliable():
     judged = [replace(each, language="de") for each in scores([-each for each in PEOPLE])]
     noise = [PEOPLE[(item * 7 + 3) % 40] for item in range(40)]

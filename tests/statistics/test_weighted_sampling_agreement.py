@@ -10,6 +10,7 @@ from polyjudge.calibration.matching import Pair
 from polyjudge.statistics.agreement_intervals import agreement_figures
 from polyjudge.statistics.informative import inclusion_probabilities, sizes, systematic_sample
 from polyjudge.statistics.intervals import wilson_interval
+from polyjudge.statistics.rankings import ordering_figure
 from polyjudge.statistics.resampling import mean_error, resampled_mean
 
 _WEIGHTED = ("accuracy", "kappa", "kappa_quadratic", "macro_f1", "pearson", "spearman", "mean_difference")
@@ -69,6 +70,19 @@ def test_a_rate_of_1_over_unequal_weights_has_the_interval_of_the_equal_items_th
     interval = wilson_interval(equal, equal)
     assert interval is not None
     assert (figures["accuracy"].value, figures["accuracy"].low) == (1.0, interval.low)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 4)), min_size=2, max_size=25))
+def test_an_order_counts_an_item_of_weight_k_as_k_items(rows: list[tuple[int, int, int]]) -> None:
+    judge, people, times = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    copies = np.repeat(np.arange(len(rows)), times.astype(int))
+    weighted = ordering_figure(
+        judge, people, groups=[""] * len(rows), clusters=range(len(rows)), resamples=0, weights=times / times.mean()
+    )
+    repeated = ordering_figure(
+        judge[copies], people[copies], groups=[""] * len(copies), clusters=range(len(copies)), resamples=0
+    )
+    assert weighted.value == pytest.approx(repeated.value)
 
 
 @given(st.lists(st.floats(0.02, 1), min_size=3, max_size=30), st.booleans())

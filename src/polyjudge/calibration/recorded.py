@@ -8,6 +8,7 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from polyjudge.formats.ratings import Rating
@@ -15,10 +16,10 @@ from polyjudge.records.calibration import Effect, Figure, LanguageTrust, Recorde
 from polyjudge.statistics.agreement_intervals import agreement_figures
 from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import ordering_figure
-from polyjudge.statistics.resampling import MeanError, share_of_wins
+from polyjudge.statistics.resampling import MeanError, equal_items, share_of_wins
 from polyjudge.verdicts.trust import LABELS, reliability_by_labels
 
-from .agreement import EVERY_ITEM, NO_LANGUAGE, AgreementResult
+from .agreement import EVERY_ITEM, NO_LANGUAGE, AgreementResult, weights_of
 from .annotators import RaterPair
 from .cards import with_agreement, with_effects
 from .matching import Combination, Pair, match
@@ -301,15 +302,17 @@ def _ordered(resamples: int, seed: int, pairs: Sequence[Pair]) -> Figure:
         clusters=[pair.cluster for pair in pairs],
         resamples=resamples,
         seed=seed,
+        weights=weights_of(pairs),
     )
 
 
 def _preferred(pairs: Sequence[Pair]) -> Figure:
     """Return how often the judge prefers the text that people prefer; a tie of the judge counts half."""
-    decided = [(pair.judge, pair.people) for pair in pairs if pair.people != _TIE]
-    won = sum((judge - _TIE) * (people - _TIE) > 0 for judge, people in decided)
-    lost = sum((judge - _TIE) * (people - _TIE) < 0 for judge, people in decided)
-    return share_of_wins(won, lost, len(decided))
+    decided = [pair for pair in pairs if pair.people != _TIE]
+    own = weights_of(decided)
+    weights = np.ones(len(decided)) if own is None else own * equal_items(own) / len(decided)
+    agreed = np.array([(pair.judge - _TIE) * (pair.people - _TIE) for pair in decided])
+    return share_of_wins(float(weights[agreed > 0].sum()), float(weights[agreed < 0].sum()), float(weights.sum()))
 
 
 def with_recorded(card: TrustCard, result: RecordedResult, about: Mapping[str, Any]) -> TrustCard:
