@@ -227,6 +227,20 @@ def test_a_smaller_file_replaces_nothing_on_the_card():
     assert small.languages == large.languages
 
 
+def test_shares_of_verdicts_of_a_smaller_file_without_labels_replace_nothing_either():
+    judged = [replace(each, language="de") for each in scores()]
+    large = with_recorded(CARD, measured(judged), {})
+    small = with_recorded(large, measured([replace(each, value=None) for each in judged[:10]]), {})
+    assert (large.languages["de"].verdicts.value, small.languages) == (1.0, large.languages)
+
+
+def test_a_card_keeps_the_newest_fifty_runs():
+    card = CARD
+    for number in range(60):
+        card = with_recorded(card, measured(scores()[:5]), {"number": number})
+    assert [run["number"] for run in card.runs] == list(range(10, 60))
+
+
 def test_pass_and_fail_make_the_order_the_area_under_the_curve():
     passes = [float(each >= 4) for each in PEOPLE]
     won = sum(

@@ -316,31 +316,29 @@ def _preferred(pairs: Sequence[Pair]) -> Figure:
 
 
 def with_recorded(card: TrustCard, result: RecordedResult, about: Mapping[str, Any]) -> TrustCard:
-    """Add what recorded results say, if at least as many items were judged.
+    """Add what recorded results say, if at least as many items were judged, or labelled for what needs labels.
 
     A language in which no perturbed texts were judged gets its verdict from labels.
     """
-    if result.agreement is not None:
-        languages = {tag: _with_verdict(card.languages.get(tag, LanguageTrust()), each) for tag, each in _named(result)}
-        card = replace(card, languages=dict(sorted({**card.languages, **languages}.items())))
-        card = with_agreement(card, result.agreement.found, about)
-    else:
-        known = {tag: card.languages.get(tag, LanguageTrust()) for tag, _ in _named(result)}
-        shares = {tag: replace(known[tag], verdicts=each.verdicts) for tag, each in _named(result)}
-        card = replace(card, languages=dict(sorted({**card.languages, **shares}.items())))
-    runs = card.runs if result.agreement is not None else (*card.runs, about)
+    is_larger = card.recorded is None or result.verdicts.items >= card.recorded.items
+    languages = dict(card.languages)
+    for tag, found in result.languages.items():
+        known = languages.get(tag, LanguageTrust())
+        if tag != NO_LANGUAGE and result.agreement is not None:
+            languages[tag] = _with_verdict(known, found)
+        elif tag != NO_LANGUAGE and (is_larger or known.verdicts is None):
+            languages[tag] = replace(known, verdicts=found.verdicts)
     effects = {
         name: each
         for name, each in result.effects.items()
         if name not in card.effects or each.count >= card.effects[name].count
     }
-    card = replace(with_effects(card, effects, about), runs=runs)
-    is_larger = card.recorded is None or result.verdicts.items >= card.recorded.items
-    return replace(card, recorded=result.verdicts if is_larger else card.recorded)
-
-
-def _named(result: RecordedResult) -> Iterable[tuple[str, RecordedLanguage]]:
-    return [(tag, each) for tag, each in result.languages.items() if tag != NO_LANGUAGE]
+    recorded = result.verdicts if is_larger else card.recorded
+    card = replace(card, languages=dict(sorted(languages.items())), recorded=recorded)
+    if result.agreement is None:
+        return with_effects(card, effects, about)
+    with_labels = with_agreement(card, result.agreement.found, about)
+    return replace(with_effects(with_labels, effects, about), runs=with_labels.runs)
 
 
 def _with_verdict(known: LanguageTrust, found: RecordedLanguage) -> LanguageTrust:
