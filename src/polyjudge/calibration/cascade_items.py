@@ -15,7 +15,7 @@ from polyjudge.text.display import one_line
 from polyjudge.verdicts.confidence import confidence_of, is_same
 
 from .cascade import CascadeItem
-from .matching import match, usual_combination
+from .matching import are_equally_likely, match, usual_combination
 
 _LONGEST = 400
 _ROW_FIELDS = {"outcome", "schemaVersion"}
@@ -82,7 +82,13 @@ def _number(row: Mapping[str, Any], column: str, place: object) -> float | None:
 def cascade_items(
     judged: Sequence[Ratings], evidence: Sequence[Mapping[str, Evidence]], labels: Ratings, rule: AgreementRule
 ) -> list[CascadeItem]:
-    """Return the items that all judges were asked about, with the labels of people; several people's are combined."""
+    """Return the items that all judges were asked about, with the labels of people; several people's are combined.
+
+    Raise ConfigError if there are no such items, or if the labels are no plain random sample, which a guarantee needs.
+    """
+    if not are_equally_likely(labels.ratings):
+        unequal = "The labels have different values of 'inclusionProbability', so they are no plain random sample"
+        raise ConfigError(f"{unequal}, without which nothing can be guaranteed. Give labels of a plain random sample.")
     how = usual_combination(labels.ratings)
     people: dict[str, float] = {}
     by_judge: list[dict[str, Rating]] = []

@@ -20,7 +20,7 @@ from polyjudge.statistics.replacement import (
 )
 
 from .agreement import NO_LANGUAGE, Span, scales_of
-from .matching import Pair, by_id, usual_combination
+from .matching import Pair, are_equally_likely, by_id, usual_combination
 
 ScoringName = Literal["accuracy", "negative RMSE"]
 SCORINGS = {"accuracy": accuracy, "negative RMSE": negative_rmse}
@@ -82,8 +82,8 @@ class _Labels:
     unjudged: frozenset[str]
     languages: Mapping[str, str]
     clusters: Mapping[str, Hashable]
-    not_comparable: str = ""
-    """Why verdicts and labels cannot be compared; empty if they can."""
+    unfit: tuple[str, ...] = ()
+    """Why verdicts and labels cannot be compared, or the labels are no random sample."""
 
     def of(self, tag: str) -> "_Labels":
         """Return the labels of the items in one language."""
@@ -152,14 +152,16 @@ def _labels_of(
             raise DataError(f"two labels of {each.id!r}{who}; name several people in a column 'annotator'")
         people[each.annotator][each.id] = label
     judge = {item: label for item, label in scores.items() if label is not None}
+    unequal = "" if are_equally_likely(labelled) else "the items had different probabilities of being labelled"
     own = {name: _mapped(given, options.scales) for name, given in sorted(people.items())}
+    apart = _not_comparable(judge, own, scoring) if options.scales is None else ""
     return _Labels(
         judge,
         own,
         frozenset(scores.keys() - judge.keys()),
         {each.id: each.language for each in (*labelled, *judged) if each.language},
         {each.id: each.cluster for each in (*labelled, *judged) if each.cluster},
-        _not_comparable(judge, own, scoring) if options.scales is None else "",
+        tuple(filter(None, (apart, unequal))),
     )
 
 
@@ -254,8 +256,7 @@ def _assumptions(labels: _Labels, found: AnnotatorTest, unjudged: int, known: in
         yield f"all labels of {_name(name)} {only}, so they may not be independent"
     if unjudged > MOST_UNJUDGED * known:
         yield f"the judge has no verdict on {unjudged:,} of {known:,} labelled items, which may be the hard ones"
-    if labels.not_comparable:
-        yield labels.not_comparable
+    yield from labels.unfit
 
 
 def _same_labels(people: Mapping[str, ByItem]) -> list[tuple[str, str]]:
