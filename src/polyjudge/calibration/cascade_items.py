@@ -10,7 +10,7 @@ from polyjudge.formats.columns import TableOptions
 from polyjudge.formats.ratings import Rating, Ratings
 from polyjudge.formats.row_files import named_rows_of
 from polyjudge.records.cascades import AgreementRule
-from polyjudge.records.outcomes import Generated, JudgeResult, Outcome, read_outcome_row
+from polyjudge.records.outcomes import Generated, JudgeResult, Outcome, RunOutcome, read_outcome_row
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.confidence import confidence_of, is_same
 
@@ -55,10 +55,8 @@ def read_evidence(path: Path, table: TableOptions, rule: AgreementRule, column: 
         if column:
             names |= dict.fromkeys(row)
             found[own_id] = Evidence(_number(row, column, place))
-        elif row.keys() >= _ROW_FIELDS:
-            outcome = read_outcome_row(row)[1]
-            if not isinstance(outcome, Generated):
-                found[own_id] = evidence_of(outcome, rule)
+        elif row.keys() >= _ROW_FIELDS and not isinstance(outcome := _outcome(row, place), Generated):
+            found[own_id] = evidence_of(outcome, rule)
     if column and column not in names:
         hint = suggestion(column, names) or f" Found: {one_line(', '.join(names), _LONGEST)}."
         raise DataError(f"no column {column!r} for the confidence.{hint}", path=path, option="confidence")
@@ -66,6 +64,13 @@ def read_evidence(path: Path, table: TableOptions, rule: AgreementRule, column: 
         what = "has no results of polyjudge score or pairwise, so the column of its confidence must be named"
         raise DataError(what, path=path, option="confidence", value="COLUMN")
     return found
+
+
+def _outcome(row: Mapping[str, Any], place: object) -> RunOutcome:
+    try:
+        return read_outcome_row(row)[1]
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from None
 
 
 def _number(row: Mapping[str, Any], column: str, place: object) -> float | None:
