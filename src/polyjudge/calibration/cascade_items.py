@@ -38,11 +38,8 @@ def evidence_of(outcome: Outcome, rule: AgreementRule) -> Evidence:
     has_tokens = isinstance(outcome, JudgeResult) and (
         bool(outcome.probabilities) or outcome.expected_score is not None
     )
-    confidence = confidence_of(outcome, rule)
-    if confidence is None and isinstance(outcome, JudgeResult):
-        confidence = 0.0
     repeats = 1 if is_pair else max(len(outcome.members), 1)
-    return Evidence(confidence, origin.cost_usd if origin else None, repeats, has_tokens)
+    return Evidence(confidence_of(outcome, rule), origin.cost_usd if origin else None, repeats, has_tokens)
 
 
 def read_evidence(path: Path, table: TableOptions, rule: AgreementRule, column: str = "") -> dict[str, Evidence]:
