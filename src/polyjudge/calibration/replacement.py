@@ -241,8 +241,8 @@ def _tested(labels: _Labels, scoring: ScoringName, options: ReplacementOptions) 
 
 
 def _assumptions(labels: _Labels, found: AnnotatorTest, unjudged: int, known: int) -> Iterator[str]:
-    """Yield the assumptions of the test that do not hold."""
-    same = _same_labels({name: labels.people[name] for name in (each.name for each in found.people)})
+    """Yield the assumptions of the test that do not hold; `known` of the labelled items are in the judge's results."""
+    same = _same_labels({each.name: labels.people[each.name] for each in found.people})
     compared = len(found.people) - len(same)
     if compared < MIN_COMPARED:
         yield (
@@ -251,7 +251,8 @@ def _assumptions(labels: _Labels, found: AnnotatorTest, unjudged: int, known: in
         )
     for one, other in same[:_MOST_NAMED]:
         yield f"all labels of {_name(one)} equal those of {_name(other)}, so they may not be independent"
-    for name in [each.name for each in found.people if _is_copy(labels, each.name)][:_MOST_NAMED]:
+    names, everyone = [each.name for each in found.people], labels.people.values()
+    for name in [name for name in names if _are_copies(labels.judge, labels.people[name], everyone)][:_MOST_NAMED]:
         only = "equal the judge's, but not those of other people"
         yield f"all labels of {_name(name)} {only}, so they may not be independent"
     if unjudged > MOST_UNJUDGED * known:
@@ -266,10 +267,6 @@ def _same_labels(people: Mapping[str, ByItem]) -> list[tuple[str, str]]:
         if other not in found and _are_copies(people[one], people[other], people.values()):
             found[other] = one
     return list(found.items())
-
-
-def _is_copy(labels: _Labels, name: str) -> bool:
-    return _are_copies(labels.judge, labels.people[name], labels.people.values())
 
 
 def _are_copies(one: ByItem, other: ByItem, people: Iterable[ByItem]) -> bool:
