@@ -288,9 +288,9 @@ class _Job:
                 return code
             in_flight = len(judge.started - watching.taken)
         wordings = self._ask_in_other_words(watching, [each for each in questions if each.id in watching.answers])
-        return (
-            wordings if isinstance(wordings, int) else self._found(watching, wordings, at, (len(questions), in_flight))
-        )
+        if isinstance(wordings, int):
+            return wordings
+        return self._found(watching, at=at, questions=len(questions), in_flight=in_flight, rewordings=wordings)
 
     def _execute(self, run: Run, watching: Watching, count: int) -> int | None:
         """Execute the run of the questions; return the exit code if it ended without a decision."""
@@ -328,7 +328,9 @@ class _Job:
             found.append(taking.found)
         return tuple(found)
 
-    def _found(self, watching: Watching, wordings: tuple[Rewording, ...], at: str, counts: tuple[int, int]) -> Watch:
+    def _found(
+        self, watching: Watching, *, at: str, questions: int, in_flight: int, rewordings: tuple[Rewording, ...]
+    ) -> Watch:
         test = watching.test
         return Watch(
             name=self.pinned.name,
@@ -338,9 +340,9 @@ class _Job:
             model_answered=watching.model_answered,
             model_changed=watching.model_changed,
             pinned_at=self.pinned.pinned_at,
-            questions=counts[0],
+            questions=questions,
             asked=test.asked,
-            in_flight=counts[1],
+            in_flight=in_flight,
             unjudged=watching.unjudged,
             flips=watching.flips,
             asked_twice=watching.asked_twice,
@@ -351,7 +353,7 @@ class _Job:
             false_alarms=self.options.false_alarms,
             noticeable=None if test.is_shown else watching.noticeable,
             shift=watching.shift,
-            rewordings=wordings,
+            rewordings=rewordings,
             calls=sum(budget.spent.calls for budget in self.budgets),
             cost_usd=round(self._cost, 6),
             seed=self.seed,
