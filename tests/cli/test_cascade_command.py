@@ -189,6 +189,8 @@ def test_the_limits_hold_for_learning_and_judging_together(job, capsys):
         (["--cascade", "0.85", "--labels", "labels.csv"], "Give --pass-from"),
         (["--cascade", "0.85", "--labels", "items.jsonl", "--pass-from", "50"], "items.jsonl"),
         (["--cascade", "0.85", "--labels", "others.csv", "--pass-from", "50"], "No label is of an item"),
+        (["--cascade", "0.85", "--labels", "scores.csv"], "Give --tolerance, or --pass-from"),
+        (["--cascade", "0.85", "--labels", "unequal.csv", "--pass-from", "50"], "'inclusionProbability'"),
         ([*LEARN, "--cache", "none"], "Give a --cache"),
         ([*LEARN, "--refresh"], "--refresh works with a plan only"),
         ([*LEARN, "--engine", "ray"], "one machine only"),
@@ -197,8 +199,11 @@ def test_the_limits_hold_for_learning_and_judging_together(job, capsys):
 )
 def test_wrong_use_is_exit_2_with_one_message(job, capsys, options, message):
     Path("others.csv").write_text("id,label\nx,pass\ny,fail\n")
+    Path("scores.csv").write_text("id,label\ni1,20\ni2,85\n")
+    Path("unequal.csv").write_text("id,label,inclusionProbability\ni1,pass,0.2\ni2,fail,0.4\n")
     assert main([*ARGUMENTS, *options]) == 2
     assert message in capsys.readouterr().err
+    assert job.asked == 0
 
 
 def test_a_plan_is_refused_for_other_judges_rubrics_and_repeats(job, capsys):

@@ -81,16 +81,18 @@ def _number(row: Mapping[str, Any], column: str, place: object) -> float | None:
     return number
 
 
-def cascade_items(
-    judged: Sequence[Ratings], evidence: Sequence[Mapping[str, Evidence]], labels: Ratings, rule: AgreementRule
-) -> list[CascadeItem]:
-    """Return the items that all judges were asked about, with the labels of people; several people's are combined.
-
-    Raise ConfigError if there are no such items, or if the labels are no plain random sample, which a guarantee needs.
-    """
+def refuse_unequal(labels: Ratings) -> None:
+    """Raise ConfigError if the labels are no plain random sample, which a guarantee needs."""
     if not are_equally_likely(labels.ratings):
         unequal = "The labels have different values of 'inclusionProbability', so they are no plain random sample"
         raise ConfigError(f"{unequal}, without which nothing can be guaranteed. Give labels of a plain random sample.")
+
+
+def cascade_items(
+    judged: Sequence[Ratings], evidence: Sequence[Mapping[str, Evidence]], labels: Ratings, rule: AgreementRule
+) -> list[CascadeItem]:
+    """Return the items that all judges were asked about, with the labels of people; several people's are combined."""
+    refuse_unequal(labels)
     how = usual_combination(labels.ratings)
     people: dict[str, float] = {}
     by_judge: list[dict[str, Rating]] = []

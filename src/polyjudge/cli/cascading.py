@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from polyjudge.calibration.cascade_items import Evidence, cascade_items, evidence_of
+from polyjudge.calibration.cascade_items import Evidence, cascade_items, evidence_of, refuse_unequal
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
@@ -27,6 +27,7 @@ from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.cascades import CascadePlan
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, Outcome, RunOutcome
+from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Spent
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.cascades import cascade_blocks, guarantee
@@ -92,6 +93,8 @@ def _learn(
     evidence_path = options.output.with_name(f"{options.output.name}.labelled.jsonl")
     refuse_foreign(plan_path, kind=FileKind.CASCADE, force=options.force)
     labels = _labels(options.labels)
+    refuse_unequal(labels)
+    agreement_rule([_expected(judge) for judge in judges], labels, options)  # refuses other labels before it costs
     sample, coming = _sample(items, {rating.id for rating in labels.ratings if rating.value is not None})
     answers = _Answers(len(judges))
     run = Run(ItemList(sample), Jury(judges, quorum=1), output=evidence_path, exports=[answers], **run_options(options))
@@ -154,6 +157,15 @@ def _identity(judge: CandidateJudge) -> JudgeIdentity:
         rubric=getattr(rubric, "name", "pairwise"),
         rubric_fingerprint=asked_fingerprint(judge),
     )
+
+
+def _expected(judge: CandidateJudge) -> Ratings:
+    """Return a rating as a judge may give it, by the scale and the pass rule of its rubric."""
+    rubric: object = getattr(judge, "rubric", None)
+    if not isinstance(rubric, Rubric):
+        return Ratings()
+    value = 0.0 if (rubric.scale.lowest, rubric.scale.highest) == (0, 1) else None
+    return Ratings([Rating(id="", value=value, passed=None if rubric.passing is None else True)])
 
 
 def _rating(item: Item, outcome: Outcome) -> Rating:
