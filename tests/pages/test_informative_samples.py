@@ -14,9 +14,10 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.columns import AS_IT_IS
 from polyjudge.formats.doubts import Doubt, read_doubts
 from polyjudge.pages.estimates import RunningEstimate
-from polyjudge.pages.informative import draw_informative, plan_path, planning, read_plan, signals_of
+from polyjudge.pages.informative import draw_informative, planning, signals_of
 from polyjudge.pages.sampling import Candidate, allotted
 from polyjudge.statistics.estimates import corrected_mean
+from polyjudge.store.sample_plans import plan_path, read_plan
 
 CANDIDATES = st.lists(
     st.tuples(st.sampled_from(["th", "ar", ""]), st.one_of(st.none(), st.floats(0, 100))), min_size=1, max_size=50
@@ -135,7 +136,7 @@ def test_labelling_is_resumed_with_the_sample_of_its_plan_also_if_scores_have_ch
         (
             '{"schemaVersion": 1, "kind": "polyjudge sample", "seed": 0, "size": 1, "candidates": 1, '
             '"items": [{"id": "a", "inclusionProbability": 0}]}',
-            "not above 0",
+            "gives the item 'a' a probability that is not above 0",
         ),
     ],
 )
