@@ -218,7 +218,7 @@ def _with_consensus(rubric: Rubric, path: Path | None, judges: Sequence[ModelNam
         return rubric
     if rubric.spans is None:
         raise ConfigError(f"--consensus combines error spans, and {rubric.name!r} has none. Give --rubric mqm or esa.")
-    from polyjudge.verdicts.span_consensus import read_consensus  # here, because most runs need none of it
+    from polyjudge.store.span_consensus import read_consensus  # here, because most runs need none of it
 
     consensus = read_consensus(path)
     names = {annotator_name(name.provider, name.model, repeat) for name in judges for repeat in range(repeats)}
