@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
@@ -53,14 +52,8 @@ def target_share(text: str) -> float:
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class CascadeRequest:
-    """What `--cascade` asks for."""
-
-    target: float | None = None
-    """The agreement that is to be guaranteed by labels."""
-    plan: CascadePlan | None = None
-    """The plan that was learnt before."""
+CascadeRequest = float | CascadePlan
+"""What `--cascade` asks for: an agreement that is to be guaranteed by labels, or a plan that was learnt before."""
 
 
 def requested_cascade(options: argparse.Namespace, judges: Sequence[ModelName]) -> CascadeRequest | None:
@@ -74,13 +67,13 @@ def requested_cascade(options: argparse.Namespace, judges: Sequence[ModelName]) 
         raise ConfigError(f"--cascade works on one machine only. Leave out --engine {options.engine}.")
     path = Path(options.cascade)
     if path.is_file():
-        return CascadeRequest(plan=_settled(options, read_plan(path)))
+        return _settled(options, read_plan(path))
     try:
         target = target_share(options.cascade)
     except argparse.ArgumentTypeError as error:
         raise ConfigError(f"--cascade {error}, or the file of a plan. There is no file of that name.") from None
     _refuse_unlearnable(options)
-    return CascadeRequest(target=target)
+    return target
 
 
 def _refuse_options_of_learning(options: argparse.Namespace, why: str = "") -> None:

@@ -47,27 +47,28 @@ _PLACING = 100
 """Items without a label about which all judges are asked too, to place the thresholds."""
 
 
-def repeated_judges(judges: Iterable[CandidateJudge], repeats: int) -> list[CandidateJudge]:
-    """Return judges that are each asked several times about an item."""
-    return [RepeatedJudge(judge, repeats) if repeats > 1 else judge for judge in judges]
-
-
 def cascade_of(
     request: CascadeRequest, judges: Sequence[CandidateJudge], items: Iterable[Item], options: argparse.Namespace
 ) -> Cascade | Jury | int:
     """Return the cascade, after learning its plan if there is none yet; an exit code if that did not succeed.
 
-    In a dry run, return a jury of its judges.
+    Each judge is asked as often as the options say. In a dry run, return a jury of the judges.
     """
-    planned = None if request.plan is None else Cascade(judges, request.plan)  # refuses other judges
+    if options.repeats > 1:
+        judges = [RepeatedJudge(judge, options.repeats) for judge in judges]
+    if isinstance(request, CascadePlan):
+        cascade = Cascade(judges, request)  # refuses other judges, in a dry run too
+        return _asking_all(judges) if options.dry_run else cascade
     if options.dry_run:
-        note = "a cascade asks the later judges only about what the earlier ones leave, so this is the most"
-        print(f"polyjudge: {note}", file=sys.stderr)
-        return Jury(judges, quorum=1)
-    if planned is not None:
-        return planned
-    learnt = _learn(request.target or 0.0, judges, items, options)
+        return _asking_all(judges)
+    learnt = _learn(request, judges, items, options)
     return learnt if isinstance(learnt, int) else Cascade(judges, learnt)
+
+
+def _asking_all(judges: Sequence[CandidateJudge]) -> Jury:
+    note = "a cascade asks the later judges only about what the earlier ones leave, so this is the most"
+    print(f"polyjudge: {note}", file=sys.stderr)
+    return Jury(judges, quorum=1)
 
 
 @dataclass(slots=True)
