@@ -21,7 +21,7 @@ from polyjudge.verdicts.trust import LABELS, reliability_by_labels
 
 from .agreement import EVERY_ITEM, NO_LANGUAGE, AgreementResult, weights_of
 from .annotators import RaterPair
-from .cards import with_agreement, with_effects
+from .cards import with_agreement, with_run
 from .matching import Combination, Pair, match
 from .orders import OrderEffects, order_effects
 from .recorded_effects import Measured, RecordedVerdictsOf, Unmeasured
@@ -333,12 +333,13 @@ def with_recorded(card: TrustCard, result: RecordedResult, about: Mapping[str, A
         for name, each in result.effects.items()
         if name not in card.effects or each.count >= card.effects[name].count
     }
-    recorded = result.verdicts if is_larger else card.recorded
-    card = replace(card, languages=dict(sorted(languages.items())), recorded=recorded)
-    if result.agreement is None:
-        return with_effects(card, effects, about)
-    with_labels = with_agreement(card, result.agreement.found, about)
-    return replace(with_effects(with_labels, effects, about), runs=with_labels.runs)
+    card = replace(
+        card,
+        languages=dict(sorted(languages.items())),
+        effects={**card.effects, **effects},
+        recorded=result.verdicts if is_larger else card.recorded,
+    )
+    return with_run(card, about) if result.agreement is None else with_agreement(card, result.agreement.found, about)
 
 
 def _with_verdict(known: LanguageTrust, found: RecordedLanguage) -> LanguageTrust:
