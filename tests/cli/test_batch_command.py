@@ -129,7 +129,7 @@ def test_a_batch_at_another_address_is_not_asked_about(jobs, capsys, monkeypatch
     jobs("pj1", address="http://127.0.0.1:9").submitted("batch_a")
 
     assert main(["batch", "status", "--format", "json"]) == 0
-    assert "not the address in use" in json.loads(capsys.readouterr().out)[0]["said"]
+    assert "but the address in use is" in json.loads(capsys.readouterr().out)[0]["said"]
     assert main(["batch", "cancel", "--all"]) == 3
 
 

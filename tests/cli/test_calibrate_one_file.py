@@ -212,7 +212,7 @@ def test_a_judged_row_for_each_annotator_is_one_verdict(in_folder, capsys):
 @pytest.mark.parametrize("action", ["agreement", "correct"])
 def test_a_verdict_beside_a_score_is_not_taken_for_a_label(in_folder, capsys, action):
     write("r.csv", "id,score,verdict", "1,5,pass", "2,1,fail")
-    assert "r.csv has no column of labels" in refused(capsys, "r.csv", action=action)
+    assert "r.csv has no label column" in refused(capsys, "r.csv", action=action)
 
 
 def test_a_column_of_labels_can_be_named(in_folder, capsys):

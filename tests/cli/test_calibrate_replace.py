@@ -162,7 +162,9 @@ def test_a_judge_who_is_not_named_among_several_is_asked_for(folder, capsys):
 def test_people_are_never_guessed_to_be_those_who_are_called_like_models(in_folder, capsys):
     rows = labelled(people=("anna", "gpt-4o", "claude-3"))
     write_rows("labels.csv", rows)
-    assert "'claude-3' may be a model. Name the people" in refused(capsys, "labels.csv", "--judge", "gpt-4o")
+    assert "'claude-3' may be a model, not a person. Name the people" in refused(
+        capsys, "labels.csv", "--judge", "gpt-4o"
+    )
 
 
 def test_labels_of_another_set_and_words_that_are_no_numbers_are_refused(in_folder, capsys):
@@ -230,7 +232,7 @@ def test_labels_that_name_no_annotator_are_refused(in_folder, capsys):
 def test_unknown_people_are_named_with_those_who_were_meant(in_folder, capsys):
     write_rows("labels.csv", labelled(people=("anna", "eva", "gpt-4o")))
     shown = refused(capsys, "labels.csv", "--people", "eva,ana", "--judge", "gpt-4o")
-    assert "Unknown person in --people: ana. Available: anna, eva, gpt-4o. Did you mean 'anna'?" in shown
+    assert "Unknown annotator in --people: ana. Available: anna, eva, gpt-4o. Did you mean 'anna'?" in shown
 
 
 def test_a_person_who_is_not_matched_only_because_several_are_tested_is_named_with_the_reason(in_folder, capsys):

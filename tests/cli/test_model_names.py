@@ -107,7 +107,7 @@ def test_a_server_without_a_model_lists_those_that_it_has(name, server, monkeypa
 
     assert score(name) == 2
     printed = capsys.readouterr().err
-    assert f"--judge {name} names no model" in printed
+    assert f"--judge {name} has no model" in printed
     assert f"The server at {server.url}/v1 answers. It has: gemma3:12b, qwen3:8b." in printed
     assert f"for example {name}/gemma3:12b" in printed
     assert server.asked == 0
@@ -125,7 +125,7 @@ def test_without_a_server_a_name_without_a_model_says_how_to_start_one(name, mon
 
 def test_a_hosted_service_without_a_model_is_not_asked(capsys):
     assert score("groq") == 2
-    assert "--judge groq names no model. Write groq/MODEL." in capsys.readouterr().err
+    assert "--judge groq has no model. Write groq/MODEL." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

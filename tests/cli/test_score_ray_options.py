@@ -80,4 +80,4 @@ def test_options_of_ray_are_refused_without_it(in_folder, capsys, options):
     code = main(["score", "items.jsonl", "--rubric", "general", "--judge", "local/m", *options])
 
     assert code == 2
-    assert f"{options[0]} needs --engine ray" in capsys.readouterr().err
+    assert f"{options[0]} is only for --engine ray" in capsys.readouterr().err

@@ -436,10 +436,10 @@ def test_a_key_from_the_env_file_is_used(programs, monkeypatch):
         (["--template", "none.md"], "none.md: cannot be read"),
         (["--prompt", "none.md"], "none.md: cannot be read"),
         (["--prompt", "empty.md"], "empty.md: is empty"),
-        (["--template", "broken.md"], "broken.md: is not UTF-8 text"),
+        (["--template", "broken.md"], "broken.md: not UTF-8 text"),
         (["--workspace", "none"], "'none' is not a folder"),
-        (["--judge=codex", "--workspace", "."], "codex cannot be confined to a workspace"),
-        (["--judge=gemini", "--workspace", "."], "gemini cannot be confined to a workspace"),
+        (["--judge=codex", "--workspace", "."], "codex cannot be restricted to a workspace"),
+        (["--judge=gemini", "--workspace", "."], "gemini cannot be restricted to a workspace"),
         (["--judge=anthropic", "--workspace", "."], "anthropic cannot read files"),
     ],
 )

@@ -156,7 +156,7 @@ def test_without_a_key_the_skip_message_is_printed_and_no_file_is_left(
     ("options", "message"),
     [
         (["none.json"], "none.json"),
-        (["results.json", "--filter", "language=xx"], "none of the languages xx"),
+        (["results.json", "--filter", "language=xx"], "no outputs in xx"),
         (["results.json", "--filter", "category=food"], "--filter category"),
         (["results.json", "--filter", "th"], "Write COLUMN=VALUE"),
         (["results.json", "--judge", "nosuch/m"], "Unknown judge provider: nosuch"),
@@ -988,9 +988,9 @@ def test_a_command_is_no_shell(hostile, two_prompts, in_folder, capsys):
     [
         (["--command", "no-such-program-anywhere"], "cannot be run"),
         (["--command", "'unclosed"], "The command cannot be parsed: No closing quotation (--command)"),
-        (["--command", ""], "is empty. Give a model or a program"),
+        (["--command", ""], "is empty. Give a model, a service or a program"),
         (["--command", "   "], "The command is empty. Give a program (--command)"),
-        (["--translator", ""], "is empty. Give a model or a program"),
+        (["--translator", ""], "is empty. Give a model, a service or a program"),
         (["--translator", "nosuch/m"], "Unknown translator: nosuch. Available: "),
         (["--command", "cat", "--languages", "th,xx-nope"], "unknown xx-nope"),
         (["--command", "cat", "--languages", ","], "--languages is empty"),

@@ -328,7 +328,7 @@ def test_a_judge_that_fails_is_an_error_that_is_counted(local, capsys):
         ("vocabulary_short.json", '[{"word": "a", "answer": 3}]', "entry 1: answer: expected text"),
         ("vocabulary_short.json", '[{"word": "a", "answer": "b"}, {"word": "a", "answer": "c"}]', "duplicate word 'a'"),
         ("prompts.json", None, "cannot be read"),
-        ("prompts.json", "[]", "must be an object with prompt_a"),
+        ("prompts.json", "[]", "expected an object with prompt_a"),
         ("prompts.json", "{}", "prompt_a is missing"),
         ("prompts.json", '{"prompt_a": "Di algo."}', "prompt_a must contain {word}"),
         ("prompts.json", '{"prompt_a": "{word}", "judge_prompt_a": "x"}', "must contain {model_response}"),

@@ -73,7 +73,7 @@ def pin(options: argparse.Namespace, *, asked: int) -> int:
     place = harmless(str(place_to_pin(pinned.name)))
     print(f"polyjudge: dry run: nothing is pinned. Would be pinned as {name!r}: {count}, in {place}", file=sys.stderr)
     most = min(asked, len(pinned.questions))
-    print(f"polyjudge: to pin makes no call. A watch would ask {counted(most, 'question')}:", file=sys.stderr)
+    print(f"polyjudge: pinning makes no calls. A watch would ask {counted(most, 'question')}:", file=sys.stderr)
     options.questions = asked
     return _Job(options, pinned, seed=0).estimate()
 
@@ -83,7 +83,7 @@ def _warn_of_too_few(pinned: PinnedSet, asked: int, false_alarms: float, *, is_e
     count, needed = min(asked, len(pinned.questions)), fewest_to_show(pinned.questions, false_alarms)
     if count >= needed:
         return
-    never = f"{counted(count, 'question')} can never show a change, even if all answers are others"
+    never = f"{counted(count, 'question')} can never show a change, even if all answers differ"
     how = "Ask more" if len(pinned.questions) >= needed else "Pin the results of more items, or ask each several times"
     message = f"{never}: at least {needed} are needed with --false-alarms {false_alarms:g}. {how}"
     if is_error:
@@ -134,23 +134,25 @@ def _refuse_other_files(path: Path, options: argparse.Namespace) -> None:
         with path.open("rb") as file:
             if file.readline(100).strip() in (b"{", b"["):
                 raise DataError(
-                    f"is one JSON document over several lines, not a row for each text. {wanted}", path=path
+                    f"one JSON document over several lines; expected a row for each text. {wanted}", path=path
                 )
     row = first_row_of(path, table_options_of(options))
     if "otherCandidate" in row:
-        raise DataError("has preferences between pairs of texts. Give results of score", path=path)
+        raise DataError("preferences between pairs of texts, not scores. Give results of score", path=path)
     if row and "outcome" not in row:
         columns = one_line(", ".join(map(str, row)), 100)
-        raise DataError(f"is a table with the columns {columns}, without verdicts of polyjudge. {wanted}", path=path)
+        raise DataError(f"a table with the columns {columns}, without verdicts of polyjudge. {wanted}", path=path)
 
 
 def _models(origins: Origins, path: Path) -> list[ModelName]:
     if not origins.judged:
-        raise DataError("has no verdicts to pin", path=path)
+        raise DataError("no row has a verdict that can be pinned. Give results of score with verdicts", path=path)
     if not origins.models:
-        raise DataError("does not say which model gave the verdicts. Give results of score", path=path)
+        raise DataError("the rows do not name the model that gave the verdicts. Give results of score", path=path)
     if any(provider == OFFLINE for provider, _ in origins.models):
-        raise DataError("is of the judge 'offline', which asks no model that could change", path=path)
+        raise DataError(
+            "these are results of the judge 'offline', which asks no model. Give results of a model", path=path
+        )
     return [ModelName(provider, model) for provider, model in origins.models]
 
 
@@ -158,14 +160,16 @@ def _rubric(options: argparse.Namespace, origins: Origins) -> Rubric:
     """Return the rubric of the answers, which must not have changed since."""
     names = [name for name, _ in origins.rubrics]
     if len(origins.rubrics) != 1:
-        raise DataError(f"has verdicts by several rubrics: {', '.join(names)}", path=options.results)
+        raise DataError(
+            f"verdicts by several rubrics: {', '.join(names)}. Give the results of one rubric", path=options.results
+        )
     ((name, known),) = origins.rubrics
     if options.rubric is None and name not in rubric_names():
         raise ConfigError(f"The verdicts are by the rubric {name!r}, which is not a shipped one. Give --rubric FILE.")
     rubric = load_rubric(options.rubric or name)
     if rubric_fingerprint(rubric) != known:
         message = f"the rubric {rubric.name!r} is not the one of these verdicts, or has changed since"
-        raise ConfigError(f"{message}. Give the file of then", option="rubric")
+        raise ConfigError(f"{message}. Give the rubric file with which the run was judged", option="rubric")
     return rubric
 
 
@@ -174,7 +178,10 @@ def ask_again(options: argparse.Namespace) -> int:
     pinned = find_pinned(options.name)
     check_output(options.output, [watch_folder(pinned.name) / "pinned.json"], force=options.force)
     if options.rewordings > len(rewordings()):
-        raise ConfigError(f"--rewordings {options.rewordings}: there are {len(rewordings())} wordings.")
+        raise ConfigError(
+            f"--rewordings {options.rewordings}: there are only {len(rewordings())} other wordings. Give a smaller "
+            "number."
+        )
     _warn_of_too_few(pinned, options.questions, options.false_alarms, is_error=options.fail_on_change)
     earlier = list(history(pinned.name))
     job = _Job(options, pinned, seed=len(earlier))
@@ -205,7 +212,7 @@ def _report_skip(options: argparse.Namespace, name: str, reason: str) -> None:
         write_pieces(options.output, skipped_junit(name, reason), format_name="junit", force=options.force)
     else:
         write_figures(options, skipped_json(name, reason), skipped_blocks(name, reason))
-    print("polyjudge: nothing was checked: whether the judge has changed is not known", file=sys.stderr)
+    print("polyjudge: no question was asked, so it is not known whether the judge has changed", file=sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +272,8 @@ class _Job:
         every = EveryCall([judge, *twice, *map(self._judge, self._wordings)])
         run = self._run(items_of(self._questions), every, None, ())
         note = (
-            "at most: a question is asked twice only if its answer differs, and the watch ends when a change is shown"
+            "this is the maximum: a question is asked twice only if its answer differs, and the watch ends when "
+            "a change is shown"
         )
         print(f"polyjudge: {note}", file=sys.stderr)
         return show_estimate(run, "json" if self.options.format == "json" else "text", what="questions")
