@@ -202,7 +202,7 @@ def test_a_finished_run_is_not_replaced_by_one_with_fewer_items(files, capsys):
     assert main([*command, "--limit", "3"]) == 2
 
     printed = capsys.readouterr().err
-    assert "o.jsonl: holds 5 results; this run would replace them by 3. Give another file" in printed
+    assert "o.jsonl: contains 5 results, which this run would replace by 3. Give another file" in printed
     assert Path("o.jsonl").read_bytes() == before
     assert main([*command, "--limit", "3", "--force"]) == 0
     assert len(Path("o.jsonl").read_bytes().splitlines()) == 3
