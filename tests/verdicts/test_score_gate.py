@@ -67,7 +67,7 @@ def test_without_a_pass_rule_a_language_needs_its_mean():
 
     found = gate(outcomes, "language:50", rubric="general")
     assert [(each.language, each.sentence) for each in found.results] == [
-        ("hi", "the mean score of 1 judged items is 40.00, below 50")
+        ("hi", "the mean score of 1 judged item is 40.00, below 50")
     ]
 
 

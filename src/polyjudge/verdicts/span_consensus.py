@@ -201,7 +201,7 @@ def read_consensus(path: Path) -> SpanConsensus:
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"cannot be read as a consensus of spans: {error}", path=path) from None
     if not isinstance(given, dict) or cast(dict[str, object], given).get("kind") != "span consensus":
-        raise DataError("is not a consensus of error spans; learn one with calibrate consensus", path=path)
+        raise DataError("not a consensus of error spans; learn one with calibrate consensus", path=path)
     version = cast(dict[str, object], given).get("schemaVersion")
     if version != CONSENSUS_VERSION:
         raise DataError(other_version(version, CONSENSUS_VERSION), path=path)
@@ -217,7 +217,7 @@ def check_consensus(consensus: SpanConsensus) -> None:
     """Raise a `ConfigError` for a consensus that does not fit together."""
     sizes = {len(each) for each in (consensus.model.weights, consensus.model.means, consensus.model.scales)}
     if consensus.features != feature_names(consensus.annotators) or sizes != {len(consensus.features)}:
-        raise ConfigError("has other features than this version computes; learn it again")
+        raise ConfigError("learnt by another version of polyjudge; learn it again")
 
 
 def weights_of(consensus: SpanConsensus) -> Mapping[str, float]:
