@@ -163,7 +163,7 @@ def test_a_folder_of_this_and_that_is_refused(shards, name, message):
 
 
 def test_an_empty_folder_is_one_clear_error(tmp_path):
-    with pytest.raises(DataError, match="no item files found"):
+    with pytest.raises(DataError, match="no tables found"):
         ItemSource(tmp_path).survey()
 
 

@@ -28,7 +28,7 @@ def read_plan(path: Path) -> CascadePlan:
         found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
         row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
         if (row.pop("kind", None), row.pop("schemaVersion", None)) != (KIND, SCHEMA_VERSION):
-            raise DataError(f"is not the plan of a cascade of version {SCHEMA_VERSION}; learn it again")
+            raise DataError(f"not a cascade plan of version {SCHEMA_VERSION}; learn it again")
         plan = from_json(CascadePlan, row)
         if any(len(each.thresholds) != len(plan.judges) for each in plan.groups.values()) or not plan.judges:
             raise DataError("invalid plan of a cascade: each judge needs a threshold")
@@ -37,5 +37,5 @@ def read_plan(path: Path) -> CascadePlan:
     except DataError as error:
         raise error if error.path else DataError(str(error), path=path) from None
     except (ValueError, RecursionError):
-        raise DataError("is not JSON, so it is not the plan of a cascade", path=path) from None
+        raise DataError("not a cascade plan: the file is not JSON", path=path) from None
     return plan

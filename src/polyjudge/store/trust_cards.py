@@ -37,9 +37,7 @@ def read_card(path: Path) -> TrustCard:
         found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
         row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
         if row.pop("schemaVersion", None) != SCHEMA_VERSION:
-            raise DataError(
-                f"is not a trust card of version {SCHEMA_VERSION}; make a new card of this judge", path=path
-            )
+            raise DataError(f"not a trust card of version {SCHEMA_VERSION}; make a new card of this judge", path=path)
         return from_json(TrustCard, cast(dict[str, Any], _current_words(row)))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
@@ -48,7 +46,7 @@ def read_card(path: Path) -> TrustCard:
             raise
         raise DataError(f"invalid trust card: {error}", path=path) from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"is not JSON: {str(error)[:_LONGEST_REASON]}", path=path) from None
+        raise DataError(f"not JSON: {str(error)[:_LONGEST_REASON]}", path=path) from None
 
 
 _FORMER = {"sensitive": "reliable", "insensitive": "unreliable"}

@@ -32,7 +32,9 @@ def find_pinned(name: str) -> PinnedSet:
     """Return a pinned set; without a name, the only one."""
     names = pinned_names()
     if not names:
-        raise DataError("no answers are pinned in this folder yet. Pin those of a run", option="from", value="RESULTS")
+        raise DataError(
+            "no answers are pinned in this folder yet. Pin the answers of a run first", option="from", value="RESULTS"
+        )
     if not name and len(names) > 1:
         raise DataError(f"several sets of answers are pinned: {', '.join(names)}. Name one of them")
     if name and name not in names:
@@ -44,7 +46,10 @@ def place_to_pin(name: str) -> Path:
     """Return the file of a pinned set that must be new: the history of another one would no longer fit."""
     place = watch_folder(name) / "pinned.json"
     if place.exists():
-        raise DataError("holds a pinned set of this name; give another name, or remove its folder", path=place)
+        raise DataError(
+            "this folder already contains a pinned set of this name; give another name, or delete the folder",
+            path=place,
+        )
     return place
 
 
@@ -63,7 +68,7 @@ def read_pinned(path: Path) -> PinnedSet:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"is not JSON: {str(error)[:200]}; pin the answers again", path=path) from None
+        raise DataError(f"not JSON: {str(error)[:200]}; pin the answers again", path=path) from None
     return cast(PinnedSet, _record(PinnedSet, found, path))
 
 
@@ -71,7 +76,7 @@ def _record(kind: type[PinnedSet] | type[Watch], found: object, path: Path, line
     row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
     if row.pop("schemaVersion", None) != SCHEMA_VERSION:
         what = "pinned set" if kind is PinnedSet else "history of watches"
-        raise DataError(f"is not a {what} of version {SCHEMA_VERSION}; pin the answers again", path=path, line=line)
+        raise DataError(f"not a {what} of version {SCHEMA_VERSION}; pin the answers again", path=path, line=line)
     row.pop("polyjudgeVersion", None)
     try:
         return from_json(kind, row)
