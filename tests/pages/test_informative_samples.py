@@ -34,7 +34,7 @@ def test_a_sample_has_its_quotas_no_item_twice_and_at_least_half_of_the_plain_pr
     candidates, count, seed, passes
 ):
     if count < len({each.language for each in candidates}):
-        with pytest.raises(ConfigError, match="would have no chance"):
+        with pytest.raises(ConfigError, match="every language needs at least one item"):
             draw_informative(candidates, DOUBTS, count, seed, passes=passes)
         return
     found = draw_informative(candidates, DOUBTS, count, seed, passes=passes)
@@ -119,9 +119,9 @@ def test_labelling_is_resumed_with_the_sample_of_its_plan_also_if_scores_have_ch
     ]
     assert read_plan(path).size == 12
     for size, seed in ((13, None), (None, 7)):
-        with pytest.raises(ConfigError, match="drawn before"):
+        with pytest.raises(ConfigError, match="the existing labels belong to a sample"):
             planning(path, size, seed, drawing)
-    with pytest.raises(DataError, match="not in the results now"):
+    with pytest.raises(DataError, match="no longer in the results"):
         planning(path, None, None, drawing)(candidates[:5])
 
 
@@ -129,12 +129,12 @@ def test_labelling_is_resumed_with_the_sample_of_its_plan_also_if_scores_have_ch
     ("text", "message"),
     [
         ("no", "is not JSON"),
-        ("{}", "is not the plan of a sample"),
+        ("{}", "not the plan of a sample"),
         ('{"schemaVersion": 1, "kind": "polyjudge sample", "seed": "x"}', "cannot be used"),
         (
             '{"schemaVersion": 1, "kind": "polyjudge sample", "seed": 0, "size": 1, "candidates": 1, '
             '"items": [{"id": "a", "inclusionProbability": 0}]}',
-            "not above 0",
+            "must be above 0",
         ),
     ],
 )
