@@ -39,10 +39,7 @@ _ALARMS_SHOWN = 5
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    first = (
-        "first run: results of score or translation, any rows with scores, or a baseline. Without B: a run with "
-        "several systems"
-    )
+    first = "first run: scores from score or translation, any rows, or a baseline; without B, one with several systems"
     add("a", type=Path, metavar="A", help=first)
     add(
         "others", type=Path, nargs="*", metavar="B", help="run to compare with the first: a later one, or another model"
@@ -63,21 +60,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "fell by more than X and the 95%% interval of the difference is below 0 (drop:X)"
     )
     add("--fail-on", type=_fail_on, metavar="regression|drop:X", help=failing)
-    too_many = (
-        f"exit 3 when a larger share of items lost its verdict; default: {DEFAULT_MAX_UNJUDGED} with --fail-on, "
-        "else never"
-    )
+    too_many = f"exit 3 if more items lost their verdict; default: {DEFAULT_MAX_UNJUDGED} with --fail-on, else never"
     add("--max-unjudged", type=share, metavar="SHARE", help=too_many)
     unequal = "compare even if the judges or rubrics differ"
     add("--allow-different", action=Several, default=[], metavar="judge|rubric|both", help=unequal)
     add("--bless", type=Path, metavar="FILE", help="write B as a baseline for later runs, unless the comparison fails")
-    add(
-        "--show",
-        type=at_least(0),
-        default=10,
-        metavar="N",
-        help="number of items to list of each kind; default: %(default)s",
-    )
+    listed = "number of items to list of each kind; default: %(default)s"
+    add("--show", type=at_least(0), default=10, metavar="N", help=listed)
     _add_statistics(add)
     add_filter_option(add, "compare only rows")
     add_report_options(add, COMPARISON_FORMATS)
