@@ -102,7 +102,7 @@ def test_verify_finds_a_changed_value(path):
 def test_importing_a_missing_or_unreadable_file_is_an_error(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         import_entries(tmp_path / "c.sqlite", tmp_path / "absent")
-    with pytest.raises(DataError, match="is not UTF-8"):
+    with pytest.raises(DataError, match="not UTF-8"):
         (tmp_path / "latin.jsonl").write_bytes(b'{"a": "\xe9"}\n')
         import_entries(tmp_path / "c.sqlite", tmp_path / "latin.jsonl")
 
@@ -116,7 +116,7 @@ def test_a_truncated_line_is_skipped_alone(path, tmp_path):
 
     assert imported.new == 3
     assert len(imported.problems) == 1
-    assert "export.jsonl:3: is not JSON" in imported.problems[0]
+    assert "export.jsonl:3: not JSON" in imported.problems[0]
 
 
 @pytest.mark.parametrize("value", ["not json", b"\x00\x01", b'{"text":"\xff","model":"m"}', '{"text":"y","model":"b"}'])

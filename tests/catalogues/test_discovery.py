@@ -212,7 +212,7 @@ def test_a_broken_file_of_a_folder_is_taken_to_be_reported_and_one_that_is_named
     assert [(file.path, file.language) for file in find_catalogues([tmp_path]).files] == [
         (str(tmp_path / "A.xcstrings"), "und")
     ]
-    with pytest.raises(DataError, match=r"A\.xcstrings:1: is not JSON"):
+    with pytest.raises(DataError, match=r"A\.xcstrings:1: not JSON"):
         find_catalogues([tmp_path / "A.xcstrings"])
 
 

@@ -32,10 +32,10 @@ def test_a_provider_without_batches_is_refused_before_anything_is_asked(score, j
     ("options", "judge", "message"),
     [
         (["--cache", "none"], "openai/gpt-4o", "Leave out --cache none"),
-        (["--reread"], "openai/gpt-4o", "--reread makes no calls"),
+        (["--reread"], "openai/gpt-4o", "--batch has no effect with --reread"),
         (["--engine", "ray"], "openai/gpt-4o", "Leave out --engine ray"),
         ([], "offline", "'offline'"),
-        ([], "nosuch/m", "Unknown judge provider"),
+        ([], "nosuch/m", "Unknown provider or judge"),
     ],
 )
 def test_options_that_contradict_batches_are_refused(score, options, judge, message, capsys):

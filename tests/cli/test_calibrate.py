@@ -595,7 +595,7 @@ def test_cards_are_listed_shown_and_drawn(perturb, in_folder, capsys):
     [
         (["missing.json"], "missing.json: cannot be read"),
         (["no-card.json"], "no-card.json: not a trust card"),
-        (["broken.json"], "broken.json: is not JSON"),
+        (["broken.json"], "broken.json: not JSON"),
         (["--judge", "local/never"], "There is no valid trust card of local/never"),
     ],
 )

@@ -329,9 +329,9 @@ def test_a_file_without_labels_is_refused_with_the_reason(in_folder, capsys, per
     wanted = {
         "unfilled.csv": ("id,score,label\na,1,\nb,2,\n", "the label column 'label' is empty"),
         "named.csv": ("id,score,gold_label\na,1,\nb,2,\n", "the label column 'gold_label' is empty"),
-        "empty.csv": ("", "empty.csv: is empty"),
+        "empty.csv": ("", "empty.csv: the file is empty"),
         "header.csv": ("id,score,label\n", "header.csv: no rows"),
-        "card.json": (card, "card.json: holds a trust card, not results of score"),
+        "card.json": (card, "card.json: contains a trust card, not results of score"),
         "none.csv": (
             "id,score\na,1\nb,2\n",
             "none.csv has no label column. Give --labels of people. Or name the column with --label",

@@ -256,7 +256,7 @@ def test_a_file_of_labels_with_scores_gives_its_labels(in_folder, capsys):
 def test_scores_of_a_judge_are_no_labels_even_if_they_do_not_name_it(in_folder, capsys):
     write_rows("r.jsonl", ({"id": str(n), "score": n} for n in range(5)))
     write_rows("l.jsonl", ({"schemaVersion": 1, "id": str(n), "outcome": "result", "score": n} for n in range(5)))
-    assert "has scores of a judge, not labels of people" in refused(capsys, "r.jsonl", "--labels", "l.jsonl")
+    assert "contains scores of a judge, not labels of people" in refused(capsys, "r.jsonl", "--labels", "l.jsonl")
 
 
 def test_labels_that_all_equal_the_scores_are_suspected(in_folder, capsys):

@@ -172,7 +172,7 @@ def test_labels_of_another_set_and_words_that_are_no_numbers_are_refused(in_fold
     write_rows("labels.csv", [{**row, "id": f"x{row['id']}"} for row in labelled()])
     assert "No common items: the first label is of 'xq0'" in refused(capsys, "judged.csv", "--labels", "labels.csv")
     write_rows("labels.csv", labelled(values=("helpful", "wrong")))
-    assert "'wrong' is no number" in refused(capsys, "judged.csv", "--labels", "labels.csv", "--scoring", "rmse")
+    assert "'wrong' is not a number" in refused(capsys, "judged.csv", "--labels", "labels.csv", "--scoring", "rmse")
 
 
 def test_pass_and_fail_need_the_lowest_score_that_passes(in_folder, capsys):

@@ -304,7 +304,7 @@ def test_what_cannot_be_pinned_or_asked_is_explained(pinned, capsys):
     wrong = {
         "--from table.csv": "a table with the columns key, output, without verdicts",
         "--from card.json": "card.json: one JSON document over several lines; expected a row for each text",
-        "--from labels.jsonl": "holds labels by people, not results of score",
+        "--from labels.jsonl": "contains labels by people, not results of score",
         "--from scored.jsonl": "contains a pinned set of this name",
         "--from pairs.jsonl p": "preferences between pairs",
         "--from bare.jsonl p": "the rows do not name the model",
@@ -318,7 +318,7 @@ def test_what_cannot_be_pinned_or_asked_is_explained(pinned, capsys):
         "--from items.jsonl p": "items.jsonl",
         "scored.json": "Did you mean 'scored'?",
         "--rubric general": "--rubric needs --from",
-        "--rewordings 99": "there are 4 wordings",
+        "--rewordings 99": "there are only 4 other wordings",
         "--false-alarms 2": "must be a share",
         "--questions 0": "at least 1",
     }
@@ -339,7 +339,7 @@ def test_a_damaged_pinned_set_or_history_is_reported_with_its_place(pinned, caps
     assert "history.jsonl:1: cannot be used" in capsys.readouterr().err
     (folder / "pinned.json").write_text("{}", encoding="utf-8")
     watch(code=2)
-    assert "pinned.json: is not a pinned set of version 1" in capsys.readouterr().err
+    assert "pinned.json: not a pinned set of version 1" in capsys.readouterr().err
     (folder / "pinned.json").write_text("no", encoding="utf-8")
     watch(code=2)
-    assert "pinned.json: is not JSON" in capsys.readouterr().err
+    assert "pinned.json: not JSON" in capsys.readouterr().err

@@ -194,8 +194,8 @@ def test_an_informative_sample_is_labelled_resumed_and_corrected_by_its_probabil
     assert "probability" not in capsys.readouterr().err
     wrong = {
         "--sample 20": "contains labels of a sample that was drawn with --sample informative",
-        "--sample informative --size 5": "a sample of size 20, drawn before",
-        "--sample informative --seed 3": "a sample of seed 0, drawn before",
+        "--sample informative --size 5": "the existing labels belong to a sample with size 20",
+        "--sample informative --seed 3": "the existing labels belong to a sample with seed 0",
         "--size 3": "--size needs --sample informative",
         "--sample informativ": "must be informative, or a whole number",
         "--sample 0": "must be informative, or a whole number",

@@ -131,12 +131,12 @@ def test_a_hosted_service_without_a_model_is_not_asked(capsys):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("olama/gemma3:12b", "Unknown judge provider: olama. Available: anthropic, azure, .*Did you mean 'ollama'?"),
+        ("olama/gemma3:12b", "Unknown provider or judge: olama. Available: anthropic, azure, .*Did you mean 'ollama'?"),
         ("lm-studio/m", "Did you mean 'lmstudio'?"),
         ("llama.cpp/m", "Did you mean 'llamacpp'?"),
         ("openrouters/m", "Did you mean 'openrouter'?"),
         ("opuss", "Did you mean 'opus'?"),
-        ("zzz/m", "Unknown judge provider: zzz. Available: anthropic, .*, vllm, xai, zai.$"),
+        ("zzz/m", "Unknown provider or judge: zzz. Available: anthropic, .*, vllm, xai, zai.$"),
     ],
 )
 def test_a_wrong_provider_suggests_the_right_one_and_lists_all(given, said, capsys):

@@ -137,7 +137,7 @@ BOMBS = {
     "dotted key in a table": ("x = {" + ".".join(["a"] * 10_000) + " = 1}", "a key has more than 32 parts"),
     "long number": ("a = " + "9" * 5_000, "not TOML"),
     "large": ("# " + "x" * 300_000, "larger than 256 KiB"),
-    "not text": ("a = '\udcff'", "is not UTF-8"),
+    "not text": ("a = '\udcff'", "not UTF-8"),
     "one long word": ("a" * 250_000, "not TOML"),
     "many quotes": ("\"'" * 100_000, "not TOML"),
 }

@@ -170,7 +170,7 @@ def test_a_baseline_is_added_to_and_no_other_file_is_touched(capsys, project):
         (["--dry-run"], "--dry-run needs --judge"),
         (["--show-prompt"], "--show-prompt needs --judge"),
         (["--judge", "openai/a,openai/b"], "a review asks one judge"),
-        (["--judge", "unknown/x"], "Unknown judge provider: unknown"),
+        (["--judge", "unknown/x"], "Unknown provider or judge: unknown"),
         (["--glossary", "none.csv"], "none.csv: cannot be read"),
         (["--since", "main"], "changes since a revision need a git repository"),
         (["--since", "-x"], "is no revision"),

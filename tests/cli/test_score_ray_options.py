@@ -28,7 +28,7 @@ def score(in_folder, capsys):
     [
         ([], "--engine ray needs --output FOLDER"),
         (["--output", "out", "--cache", "none"], "--engine ray needs a cache that the workers share"),
-        (["--output", "a-file"], "a-file: is a file, but --engine ray writes a folder"),
+        (["--output", "a-file"], "a-file: this is a file, but --engine ray writes a folder"),
         (["--output", "items/results"], "is in the folder of the items. Give another path"),
         (["--output", "items"], "is in the folder of the items"),
         (["--output", "out", "--shard-rows", "0"], "must be a whole number of at least 1"),

@@ -428,14 +428,17 @@ def test_a_key_from_the_env_file_is_used(programs, monkeypatch):
     ("arguments", "message"),
     [
         (["--judge=nosuch"], "nosuch"),
-        (["--judge=nosuch/x"], "Unknown judge provider: nosuch. Available: anthropic, azure, cerebras, claude, codex"),
+        (
+            ["--judge=nosuch/x"],
+            "Unknown provider or judge: nosuch. Available: anthropic, azure, cerebras, claude, codex",
+        ),
         (["--judge=offline"], "cannot review a session"),
         (["--judge="], "--judge is empty"),
         (["--judge=gemini,offline"], "offline"),
         (["--judge=gemini,codex", "--judge-model=x"], "--judge-model needs a single judge"),
         (["--template", "none.md"], "none.md: cannot be read"),
         (["--prompt", "none.md"], "none.md: cannot be read"),
-        (["--prompt", "empty.md"], "empty.md: is empty"),
+        (["--prompt", "empty.md"], "empty.md: the file is empty"),
         (["--template", "broken.md"], "broken.md: not UTF-8 text"),
         (["--workspace", "none"], "'none' is not a folder"),
         (["--judge=codex", "--workspace", "."], "codex cannot be restricted to a workspace"),
@@ -459,7 +462,7 @@ def test_wrong_usage_is_reported_before_any_call(programs, capsys, arguments, me
         (None, "cannot be read: No such file"),
         (b"", "is empty"),
         (b" \n", "is empty"),
-        (b"\xff\xfe", "is not UTF-8"),
+        (b"\xff\xfe", "not UTF-8"),
         (b"\x00\xff", "UTF-8"),
     ],
 )

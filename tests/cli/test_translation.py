@@ -159,7 +159,7 @@ def test_without_a_key_the_skip_message_is_printed_and_no_file_is_left(
         (["results.json", "--filter", "language=xx"], "no outputs in xx"),
         (["results.json", "--filter", "category=food"], "--filter category"),
         (["results.json", "--filter", "th"], "Write COLUMN=VALUE"),
-        (["results.json", "--judge", "nosuch/m"], "Unknown judge provider: nosuch"),
+        (["results.json", "--judge", "nosuch/m"], "Unknown provider or judge: nosuch"),
         (["results.json", "--judge", " "], "--judge is empty"),
         (["results.json", "--price", "cheap"], "price"),
         (["results.json", "--output", "."], "is a folder"),

@@ -320,9 +320,9 @@ def test_a_judge_that_fails_is_an_error_that_is_counted(local, capsys):
     ("file", "content", "message"),
     [
         ("vocabulary_short.json", None, "cannot be read"),
-        ("vocabulary_short.json", "{", "is not JSON"),
-        ("vocabulary_short.json", "{}", "must be a list"),
-        ("vocabulary_short.json", "[]", "must be a list"),
+        ("vocabulary_short.json", "{", "not JSON"),
+        ("vocabulary_short.json", "{}", "expected a list"),
+        ("vocabulary_short.json", "[]", "expected a list"),
         ("vocabulary_short.json", '[{"word": "a"}]', "entry 1: the key 'answer' is missing"),
         ("vocabulary_short.json", '[{"word": " ", "answer": "b"}]', "entry 1: word is empty"),
         ("vocabulary_short.json", '[{"word": "a", "answer": 3}]', "entry 1: answer: expected text"),
@@ -335,7 +335,7 @@ def test_a_judge_that_fails_is_an_error_that_is_counted(local, capsys):
         ("prompts.json", '{"prompt_a": "{word}", "language": "xx"}', "Available: en, es, hi"),
         ("models_list.txt", None, "models_list.txt: file not found"),
         ("models_list.txt", "# none\n", "no models found"),
-        ("models_list.txt", b"\xff\xfe", "is not UTF-8"),
+        ("models_list.txt", b"\xff\xfe", "not UTF-8"),
     ],
 )
 def test_a_suite_that_cannot_be_used_is_one_message_and_exit_2(file, content, message, local, capsys):

@@ -176,7 +176,7 @@ def test_data_is_not_replaced_by_another_kind_of_file(holds, files, capsys):
 
     assert main(command) == 2
 
-    assert f"{out}: holds {holds}. Give another file, or replace this one with --force." in capsys.readouterr().err
+    assert f"{out}: contains {holds}. Give another file, or replace this one with --force." in capsys.readouterr().err
     assert out.read_bytes() == before
     assert main([*command, "--force"]) in (0, 1)
     assert out.read_bytes() != before

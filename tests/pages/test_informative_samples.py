@@ -128,7 +128,7 @@ def test_labelling_is_resumed_with_the_sample_of_its_plan_also_if_scores_have_ch
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("no", "is not JSON"),
+        ("no", "not JSON"),
         ("{}", "not the plan of a sample"),
         ('{"schemaVersion": 1, "kind": "polyjudge sample", "seed": "x"}', "cannot be used"),
         (

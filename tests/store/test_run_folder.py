@@ -195,5 +195,5 @@ def test_a_changed_part_is_an_error(path):
     finished(path)
     (path / "part-00000.parquet").write_text("rows of part-0000x", encoding="utf-8")
 
-    with pytest.raises(DataError, match=r"part-00000\.parquet: was changed or damaged"):
+    with pytest.raises(DataError, match=r"part-00000\.parquet: the file was changed or damaged"):
         list(rows_of(path))

@@ -276,7 +276,7 @@ def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence
             raise DataError("the label column is empty", path=labels[0])
         some = f": the first label has the id {matched.unknown[0]!r}" if matched.unknown else ""
         if matched.unknown and matched.first_judged:
-            some += f", the first score of {matched.first_judged!r}"
+            some += f", the first score {matched.first_judged!r}"
         raise ConfigError(f"{results[0]} and {labels[0]} have no items in common{some}. Use the same ids in both.")
     if matched.unknown:
         ignored = f"{counted(len(matched.unknown), 'label')} of items that were not judged, such as"

@@ -110,6 +110,6 @@ def _refuse_other_judges(judges: Sequence[ItemJudge], plan: CascadePlan) -> None
             raise ConfigError(f"the plan was learnt with another rubric or prompt ({known.rubric!r}). {again}")
     repeats: list[int] = [getattr(judge, "repeats", 1) for judge in judges]
     if set(repeats) != {plan.repeats}:
-        raise ConfigError(f"the plan was learnt with repeats: {plan.repeats}, this run has {repeats[0]}. {again}")
+        raise ConfigError(f"the plan was learnt with repeats: {plan.repeats}, not {repeats[0]}. {again}")
     if not plan.groups:
         raise ConfigError("the plan has no thresholds, because its target could not be guaranteed")
