@@ -116,7 +116,7 @@ def test_a_truncated_line_is_skipped_alone(path, tmp_path):
 
     assert imported.new == 3
     assert len(imported.problems) == 1
-    assert "export.jsonl:3: not JSON" in imported.problems[0]
+    assert "export.jsonl:3: is not JSON" in imported.problems[0]
 
 
 @pytest.mark.parametrize("value", ["not json", b"\x00\x01", b'{"text":"\xff","model":"m"}', '{"text":"y","model":"b"}'])

@@ -124,8 +124,8 @@ def test_a_form_too_many_and_an_entry_twice_are_problems_at_their_lines():
     [
         ('msgid "a"\nmsgstr "b"\n<<<<<<< HEAD\nmsgid "c"\n', 3, "merge conflict"),
         ('msgid "a"\nmsgstr "b', 2, "not closed"),
-        ('msgid "a"\nmsgstr "b "c" d"\n', 2, "without a backslash"),
-        ('msgid "a"\n\n"b"\nmsgid "x"\nmsgstr "c"\n', 4, "msgid twice"),
+        ('msgid "a"\nmsgstr "b "c" d"\n', 2, "unescaped quotation mark"),
+        ('msgid "a"\n\n"b"\nmsgid "x"\nmsgstr "c"\n', 4, "msgid occurs twice"),
         ('msgid "a"\n', 1, "without a msgstr"),
         ('msgstr "a"\n', 1, "without a msgid"),
         ('"a"\n', 1, "belongs to no"),

@@ -144,17 +144,17 @@ def test_every_command_replaces_only_its_own_output(name, files, capsys):
 LABEL = {"schemaVersion": 1, "id": "a", "language": "de", "label": 80, "annotator": "me", "labelledAt": "2026-01-01"}
 REPLACED = {
     # what a file holds: the command that wrote it, and another that would replace it
-    "labels by people, not results of score": (None, "score"),
-    "labels by people, not a report": (None, "report markdown"),
-    "results of score, not a report": ("score", "regression junit"),
-    "results of score, not a baseline": ("score", "bless"),
-    "a baseline, not results of score": ("bless", "score"),
-    "translations, not results of score": ("generate", "score"),
-    "scores of translations, not translations": ("quick", "generate"),
-    "translations, not scores of translations": ("check", "quick"),
-    "replies of a cache, not results of score": ("cache export", "score"),
-    "cases of a translator, not a report": ("capture", "compare html"),
-    "a trust card, not a report": ("card", "compare json"),
+    "labels by people, and would be replaced by results of score": (None, "score"),
+    "labels by people, and would be replaced by a report": (None, "report markdown"),
+    "results of score, and would be replaced by a report": ("score", "regression junit"),
+    "results of score, and would be replaced by a baseline": ("score", "bless"),
+    "a baseline, and would be replaced by results of score": ("bless", "score"),
+    "translations, and would be replaced by results of score": ("generate", "score"),
+    "scores of translations, and would be replaced by translations": ("quick", "generate"),
+    "translations, and would be replaced by scores of translations": ("check", "quick"),
+    "replies of a cache, and would be replaced by results of score": ("cache export", "score"),
+    "cases of a translator, and would be replaced by a report": ("capture", "compare html"),
+    "a trust card, and would be replaced by a report": ("card", "compare json"),
 }
 
 
