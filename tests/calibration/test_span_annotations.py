@@ -223,10 +223,10 @@ def test_what_was_learnt_is_saved_and_read_and_other_files_are_refused(tmp_path)
 
 def test_nothing_can_be_learnt_without_marks_of_people_or_in_one_part():
     empty = [AnnotatedText(judges=text.judges, people={"h": note("h")}) for text in invented(10)]
-    with pytest.raises(ConfigError, match="nothing to learn"):
+    with pytest.raises(ConfigError, match="cannot be learnt"):
         learn_consensus(empty)
     one = [text for text in invented(20) if text.any_one.language == "de"]
-    with pytest.raises(ConfigError, match="one part"):
+    with pytest.raises(ConfigError, match="cannot be validated"):
         validated(one, by_language)
 
 

@@ -115,7 +115,7 @@ def test_an_abstention_is_neither_unjudged_nor_failed_and_can_be_labelled(job, c
     assert (summary["abstained"], summary["unjudged"]) == (len(abstained), 0)
     assert summary["judged"] == COUNT - len(abstained)
     assert summary["not_reached"] == 0
-    assert "no judge was sure enough: local/cheap 0." in abstained[0]["reason"]
+    assert "no judge was confident enough: local/cheap 0." in abstained[0]["reason"]
     assert main(["report", "s.jsonl"]) in (0, 1)
     shown = capsys.readouterr().out
     assert "abstained" in shown
@@ -156,7 +156,7 @@ def test_a_target_that_cannot_be_guaranteed_asks_about_the_labelled_items_only(j
 
     shown = capsys.readouterr()
     assert "99.5% cannot be guaranteed with 200 labels in the test. They guarantee" in shown.err
-    assert "nothing else was asked" in shown.err
+    assert "the remaining items were not judged" in shown.err
     assert asked(job)["cheap"] == LABELLED + 100
     assert not Path("s.jsonl").exists()
 
@@ -166,7 +166,7 @@ def test_a_dry_run_tells_the_most_that_can_be_asked(job, capsys):
 
     shown = capsys.readouterr()
     assert f"calls:    {2 * COUNT}" in shown.out
-    assert "so this is the most" in shown.err
+    assert "this is the maximum" in shown.err
     assert job.asked == 0
 
 
@@ -181,17 +181,17 @@ def test_the_limits_hold_for_learning_and_judging_together(job, capsys):
     ("options", "message"),
     [
         (["--cascade", "85"], "must be a share between 0 and 1, such as 0.85, not '85'"),
-        (["--cascade", "plan.json"], "There is no file of that name"),
-        (["--cascade", "labels.csv"], "is not JSON, so it is not the plan of a cascade"),
+        (["--cascade", "plan.json"], "or an existing plan file"),
+        (["--cascade", "labels.csv"], "not a cascade plan: the file is not JSON"),
         (["--cascade", "0.85"], "Give --labels, or the file of a plan"),
         (["--labels", "labels.csv"], "--labels is for --cascade SHARE"),
         (["--pass-from", "0"], "--pass-from is for --cascade SHARE"),
         (["--cascade", "0.85", "--labels", "labels.csv"], "Give --pass-from"),
         (["--cascade", "0.85", "--labels", "items.jsonl", "--pass-from", "50"], "items.jsonl"),
-        (["--cascade", "0.85", "--labels", "others.csv", "--pass-from", "50"], "No label is of an item"),
+        (["--cascade", "0.85", "--labels", "others.csv", "--pass-from", "50"], "No label matches an item"),
         (["--cascade", "0.85", "--labels", "scores.csv"], "Give --tolerance, or --pass-from"),
         (["--cascade", "0.85", "--labels", "unequal.csv", "--pass-from", "50"], "'inclusionProbability'"),
-        ([*LEARN, "--cache", "none"], "Give a --cache"),
+        ([*LEARN, "--cache", "none"], "Leave out --cache none"),
         ([*LEARN, "--refresh"], "--refresh works with a plan only"),
         ([*LEARN, "--engine", "ray"], "one machine only"),
         ([*LEARN, "--judge", "offline", "--rubric", "translation"], "the judge 'offline' makes no calls"),
@@ -246,8 +246,8 @@ def test_a_plan_from_files_that_name_no_model_is_refused_in_a_dry_run_too(job, c
             capsys.readouterr()
             assert main([*command, "--cascade", "plan.json", *extra]) == 2
             error = capsys.readouterr().err
-            assert "the plan was learnt from files that name no model (small, large)" in error
-            assert "so this is the most" not in error
+            assert "it was learnt from files that name no model (small, large)" in error
+            assert "this is the maximum" not in error
     assert job.asked == 0
 
 
@@ -277,7 +277,7 @@ def test_a_judge_of_which_nothing_shows_how_sure_it_is_is_refused(job, capsys):
     job.tokens = None
     assert main([*ARGUMENTS, *LEARN]) == 2
     shown = capsys.readouterr().err
-    assert "nothing shows how sure local/cheap is" in shown
+    assert "no confidence for local/cheap" in shown
 
 
 def test_a_killed_run_resumes_without_paying_twice(job):

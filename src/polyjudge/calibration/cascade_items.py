@@ -56,9 +56,11 @@ def read_evidence(path: Path, table: TableOptions, rule: AgreementRule, column: 
             found[own_id] = evidence_of(outcome, rule)
     if column and column not in names:
         hint = suggestion(column, names) or f" Found: {one_line(', '.join(names), _LONGEST)}."
-        raise DataError(f"no column {column!r} for the confidence.{hint}", path=path, option="confidence")
+        raise DataError(
+            f"no column {column!r}, which should have the confidence.{hint}", path=path, option="confidence"
+        )
     if not found:
-        what = "has no results of polyjudge score or pairwise, so the column of its confidence must be named"
+        what = "not results of polyjudge score or pairwise. Name the column with the judge's confidence"
         raise DataError(what, path=path, option="confidence", value="COLUMN")
     return found
 
@@ -101,7 +103,9 @@ def cascade_items(
         by_judge.append({rating.id: rating for rating in each.ratings})
     shared = [own_id for own_id in by_judge[0] if all(own_id in each for each in by_judge)]
     if not shared:
-        raise ConfigError("The results have no items in common: give the results of each judge about the same items.")
+        raise ConfigError(
+            "The results have no items in common. Give the results of each judge for the same items, with the same ids."
+        )
     items: list[CascadeItem] = []
     for own_id in shared:
         ratings = [each[own_id] for each in by_judge]

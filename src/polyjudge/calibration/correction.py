@@ -86,7 +86,10 @@ def probabilities_of(pairs: Sequence[Pair]) -> list[float] | None:
     found = [pair.probability for pair in pairs if pair.probability is not None]
     if found and len(found) < len(pairs):
         without = next(pair.id for pair in pairs if pair.probability is None)
-        message = f"the label of {without!r} has no 'inclusionProbability', but others have one; give it for all labels"
+        message = (
+            f"the label of {without!r} has no 'inclusionProbability', but other labels have one; give it for all "
+            "labels or for none"
+        )
         raise DataError(message)
     return found or None
 

@@ -147,7 +147,10 @@ def _labels(ratings: Iterable[Rating]) -> Mapping[str, Sequence[Rating]]:
         if rating.value is not None:
             if any(rating.annotator == other.annotator for other in labels[rating.id]):
                 who = f" by {rating.annotator!r}" if rating.annotator else ""
-                raise DataError(f"two labels of {rating.id!r}{who}; name several people in a column 'annotator'")
+                raise DataError(
+                    f"two labels for {rating.id!r}{who}; if they are by different people, name these in a column "
+                    "'annotator'"
+                )
             labels[rating.id].append(rating)
     return labels
 

@@ -138,7 +138,10 @@ def _labels_of(
     in_words = any(each.value is None and each.category for each in labelled)
     if in_words and (scoring == "negative RMSE" or options.pass_from):
         word = next(each.category for each in labelled if each.value is None and each.category)
-        raise ConfigError(f"The label {word[:_LONGEST_NAME]!r} is no number. Words are compared by accuracy.")
+        raise ConfigError(
+            f"The label {word[:_LONGEST_NAME]!r} is not a number. Words are compared by accuracy, without lowest "
+            "passing values."
+        )
     prefers = any(each.is_preference for each in labelled)
     rule = options.pass_from or (None, None)
     scores = {item: _label(each, rule[0], in_words=in_words, prefers=prefers) for item, each in by_id(judged).items()}
@@ -149,7 +152,9 @@ def _labels_of(
             continue
         if each.id in people[each.annotator]:
             who = f" by {each.annotator!r}" if each.annotator else ""
-            raise DataError(f"two labels of {each.id!r}{who}; name several people in a column 'annotator'")
+            raise DataError(
+                f"two labels for {each.id!r}{who}; if they are by different people, name these in a column 'annotator'"
+            )
         people[each.annotator][each.id] = label
     judge = {item: label for item, label in scores.items() if label is not None}
     unequal = "" if are_equally_likely(labelled) else "the items had different probabilities of being labelled"

@@ -66,7 +66,7 @@ def cascade_of(
 
 
 def _asking_all(judges: Sequence[CandidateJudge]) -> Jury:
-    note = "a cascade asks the later judges only about what the earlier ones leave, so this is the most"
+    note = "this is the maximum: later judges are asked only about items that earlier ones leave open"
     print(f"polyjudge: {note}", file=sys.stderr)
     return Jury(judges, quorum=1)
 
@@ -105,7 +105,7 @@ def _learn(
     print(f"polyjudge: asked {spent_line(summary.spent)}", file=sys.stderr)
     scores = summary.scores
     if summary.status in ("stopped", "capped"):
-        left = f"{scores.not_reached} of {scores.items} items to learn from were not judged"
+        left = f"{scores.not_reached} of {scores.items} labelled items were not judged"
         return explain_end(signals, summary.stopped_by, left, options.output)
     if summary.status == "unjudged":
         return too_many_unjudged(scores.unjudged, scores.items, options.max_unjudged, scores.unjudged_by_kind)
@@ -113,7 +113,11 @@ def _learn(
     plan = _plan(target, judges, answers, labels, options, coming)
     sys.stderr.writelines(BLOCK_FORMATS["text"](cascade_blocks(plan, language_table())))
     if not plan.groups:
-        print("polyjudge: the target cannot be guaranteed, so nothing else was asked", file=sys.stderr)
+        print(
+            "polyjudge: the target cannot be guaranteed; the remaining items were not judged. Lower --cascade, or "
+            "give more labels.",
+            file=sys.stderr,
+        )
         return 1
     write_plan(plan_path, plan, force=options.force)
     print(f"polyjudge: plan: {plan_path}", file=sys.stderr)
@@ -183,7 +187,7 @@ def _labels(paths: Sequence[Path]) -> Ratings:
     warn_of_skipped(found.problems, found.skipped)
     check_labels(found, read)
     if not any(rating.value is not None for rating in found.ratings):
-        raise DataError("has no labels", path=paths[0])
+        raise DataError("no labels found; expected a column label with values", path=paths[0])
     return found
 
 
@@ -201,7 +205,7 @@ def _sample(items: Iterable[Item], labelled: set[str]) -> tuple[list[Item], Mapp
             if len(others) > 2 * _PLACING:
                 others = heapq.nsmallest(_PLACING, others, key=lambda each: each[:2])
     if not known:
-        raise ConfigError("No label is of an item: compare the ids of --labels with those of the items.")
+        raise ConfigError("No label matches an item. Compare the ids in --labels with those of the items.")
     if unknown:
         print_warning(f"ignored {len(unknown)} labels of other items, such as {min(unknown)[:40]!r}")
     return [*known, *(item for *_, item in heapq.nsmallest(_PLACING, others, key=lambda each: each[:2]))], coming
@@ -259,7 +263,7 @@ class CascadeTally:
         shares = [f"{name} {self._answered[name]:,} ({self._share(self._answered[name])})" for name in self._names]
         print(f"answered: {', '.join(shares)}", file=to)
         abstained = f"{self._abstained:,} ({self._share(self._abstained)})"
-        print(f"abstained: {abstained}, neither passed nor failed: people are to label them", file=to)
+        print(f"abstained: {abstained}; these neither pass nor fail, and are left to people", file=to)
         if self._last and self._cost:
             alone = sum(self._last) / len(self._last) * self._items
             saved = f"${self._cost:.4f}, against about ${alone:.4f} for {self._names[-1]} alone"

@@ -54,9 +54,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add, shipped = parser.add_argument, ", ".join(rubric_names())
     add("a", type=Path, metavar="A", help="texts of one system: a table as for score, or results of score")
     add("b", type=Path, metavar="B", help="texts of the other system, for the same items")
-    criteria = f"compare by the criteria of this rubric: a TOML file, or one of {shipped}; default: quality"
+    criteria = f"compare by the criteria of this rubric: a TOML file, or one of {shipped}; default: overall quality"
     add("--rubric", default="", metavar="FILE|NAME", help=criteria)
-    output = "file for the preferences as JSON Lines, for rank, report and calibrate; default: they are not kept"
+    output = "file for the preferences as JSON Lines, for rank, report and calibrate; default: they are not stored"
     add("--output", type=Path, metavar="FILE", help=output)
     add_force_option(add)
     add(
@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=at_least(1), metavar="N", help="compare only the first N items")
     chosen = "compare only items of A with one of these values"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
-    independent = "none if all items are independent; default: the column cluster or document, else source"
+    independent = '"none" if all items are independent; default: grouped by the column cluster or document, else source'
     add("--cluster", choices=["", "none"], default="", metavar="none", help=independent)
     add_table_options(parser.add_argument_group("table").add_argument)
     add_judging_options(parser, default_judge="opus")

@@ -72,7 +72,9 @@ def read_sides(options: argparse.Namespace, against: Sequence[Path] = ()) -> Sid
     for path, side in ((options.results[0], sides.judged), (sides.paths[0], sides.others)):
         large = next((each for each in side.ratings if each.value is not None and abs(each.value) > LARGEST), None)
         if large is not None:
-            raise DataError(f"the score {large.value:g} of item {large.id[:40]!r} is out of range", path=path)
+            raise DataError(
+                f"the score {large.value:g} of item {large.id[:40]!r} is out of range. Correct it.", path=path
+            )
     name_systems(sides.judged, sides.others)
     return sides
 
@@ -140,11 +142,11 @@ def _no_labels(path: Path, options: argparse.Namespace, advice: str) -> ConfigEr
         refuse_other_kind(path, FileKind.SCORES)
     table = table_options_of(options)
     if not has_rows(path, table):
-        return DataError("has no rows" if path.stat().st_size else "is empty", path=path)
+        return DataError("no rows" if path.stat().st_size else "the file is empty", path=path)
     if _column_of(path, options):
         shown = column_map(path, table).columns.get("label", "label")
-        return DataError(f"no label is filled in in the column {shown!r}. {advice}", path=path)
-    return ConfigError(f"{advice} {path} has no column of labels; name one with --label.")
+        return DataError(f"the label column {shown!r} is empty. {advice}", path=path)
+    return ConfigError(f"{path} has no label column. {advice} Or name the column with --label.")
 
 
 def _refuse_itself(results: Sequence[Path], others: Sequence[Path], score: str, *columns: str) -> None:
@@ -152,7 +154,9 @@ def _refuse_itself(results: Sequence[Path], others: Sequence[Path], score: str, 
     same = next((path for path in others for own in results if path == own or _is_same(path, own)), None)
     if same is not None and (score or "score") in (column or "score" for column in columns):
         named = score or "score"
-        message = f"{same}: the column {named!r} would be compared with itself. Name the column of the labels: --label."
+        message = (
+            f"{same}: the column {named!r} would be compared with itself. Name the label column with --label COLUMN."
+        )
         raise ConfigError(message)
 
 
@@ -229,10 +233,14 @@ def check_labels(labels: Ratings, paths: Sequence[Path]) -> None:
     """Refuse labels that a judge has given, or that mix words and numbers."""
     if labels.judges or labels.of_judges:
         judge = f"{labels.judges[0].provider}/{labels.judges[0].model}" if labels.judges else "a judge"
-        raise DataError(f"has scores of {judge}, not labels of people. Compare judges with --against.", path=paths[0])
+        raise DataError(
+            f"contains scores of {judge}, not labels of people. To compare two judges, use --against.", path=paths[0]
+        )
     points = [rating.value for rating in labels.ratings if not rating.in_words and rating.value not in (None, 0.0, 1.0)]
     if points and any(rating.in_words for rating in labels.ratings):
-        raise DataError(f"has both words such as pass and numbers such as {points[0]:g}. Use one kind.", path=paths[0])
+        raise DataError(
+            f"labels are both words such as pass and numbers such as {points[0]:g}. Use only one kind.", path=paths[0]
+        )
 
 
 def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, float] | None:
@@ -244,7 +252,7 @@ def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, floa
         return None
     if options.pass_from is None or people is None:
         missing = "--pass-from" if options.pass_from is None else "--label-pass-from"
-        raise ConfigError(f"Both lowest passing values are needed. Give {missing} too.")
+        raise ConfigError(f"--pass-from and --label-pass-from must be given together. Add {missing}.")
     return options.pass_from, people
 
 
@@ -265,11 +273,11 @@ def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence
     """Warn of items that could not be compared; an error if none could."""
     if not matched.pairs:
         if not matched.labels and labels[0] in results:
-            raise DataError("no label is filled in", path=labels[0])
-        some = f". The first label is of {matched.unknown[0]!r}" if matched.unknown else ""
+            raise DataError("the label column is empty", path=labels[0])
+        some = f": the first label has the id {matched.unknown[0]!r}" if matched.unknown else ""
         if matched.unknown and matched.first_judged:
-            some += f", the first score of {matched.first_judged!r}"
-        raise ConfigError(f"No common items in {results[0]} and {labels[0]}{some}.")
+            some += f", the first score {matched.first_judged!r}"
+        raise ConfigError(f"{results[0]} and {labels[0]} have no items in common{some}. Use the same ids in both.")
     if matched.unknown:
         ignored = f"{counted(len(matched.unknown), 'label')} of items that were not judged, such as"
         print_warning(f"ignored {ignored} {matched.unknown[0]!r}")

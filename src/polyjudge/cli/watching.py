@@ -56,7 +56,7 @@ def warn_of_too_few(pinned: PinnedSet, asked: int, false_alarms: float, *, is_er
     count, needed = min(asked, len(pinned.questions)), fewest_to_show(pinned.questions, false_alarms)
     if count >= needed:
         return
-    never = f"{counted(count, 'question')} can never show a change, even if all answers are others"
+    never = f"{counted(count, 'question')} can never show a change, even if all answers differ"
     how = "Ask more" if len(pinned.questions) >= needed else "Pin the results of more items, or ask each several times"
     message = f"{never}: at least {needed} are needed with --false-alarms {false_alarms:g}. {how}"
     if is_error:
@@ -74,7 +74,10 @@ def ask_again(options: argparse.Namespace) -> int:
     pinned = find_pinned(options.name)
     check_output(options.output, [watch_folder(pinned.name) / "pinned.json"], force=options.force)
     if options.rewordings > len(rewordings()):
-        raise ConfigError(f"--rewordings {options.rewordings}: there are {len(rewordings())} wordings.")
+        raise ConfigError(
+            f"--rewordings {options.rewordings}: there are only {len(rewordings())} other wordings. Give a smaller "
+            "number."
+        )
     warn_of_too_few(pinned, options.questions, options.false_alarms, is_error=options.fail_on_change)
     earlier = list(history(pinned.name))
     job = _Job(options, pinned, seed=len(earlier))
@@ -105,7 +108,7 @@ def _report_skip(options: argparse.Namespace, name: str, reason: str) -> None:
         write_pieces(options.output, skipped_junit(name, reason), format_name="junit", force=options.force)
     else:
         write_figures(options, skipped_json(name, reason), skipped_blocks(name, reason))
-    print("polyjudge: nothing was checked: whether the judge has changed is not known", file=sys.stderr)
+    print("polyjudge: no question was asked, so it is not known whether the judge has changed", file=sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,8 @@ class _Job:
         every = EveryCall([judge, *twice, *map(self._judge, self._wordings)])
         run = self._run(items_of(self._questions), every, None, ())
         note = (
-            "at most: a question is asked twice only if its answer differs, and the watch ends when a change is shown"
+            "this is the maximum: a question is asked twice only if its answer differs, and the watch ends when "
+            "a change is shown"
         )
         print(f"polyjudge: {note}", file=sys.stderr)
         return show_estimate(run, "json" if self.options.format == "json" else "text", what="questions")

@@ -74,7 +74,7 @@ class Cascade:
             said.append(f"{_name_of(judge)} {'had no verdict' if sure is None else f'{sure:.3g}'}")
         if isinstance(asked[-1], Failure):
             return replace(asked[-1], members=tuple(asked))
-        reason = f"no judge was sure enough: {', '.join(said)}"
+        reason = f"no judge was confident enough: {', '.join(said)}"
         return Failure(reason, "abstained", provenance=joint_provenance(asked), members=tuple(asked))
 
     async def aclose(self) -> None:
@@ -91,10 +91,12 @@ def _refuse_other_judges(judges: Sequence[ItemJudge], plan: CascadePlan) -> None
     """Refuse judges for which the plan says nothing."""
     own = [_name_of(judge) for judge in judges]
     planned = [str(ModelName(judge.provider, judge.model)) for judge in plan.judges]
-    again = "Learn the plan again, or ask as it was learnt"
+    again = "Learn a new plan, or use the same settings as the plan"
     if not all(judge.provider for judge in plan.judges):
         files = ", ".join(judge.model for judge in plan.judges if not judge.provider)
-        message = f"the plan was learnt from files that name no model ({files}), so no model can be asked by it"
+        message = (
+            f"the plan cannot be used to ask models, because it was learnt from files that name no model ({files})"
+        )
         raise ConfigError(f"{message}. Learn one from results of polyjudge score or pairwise")
     if own != planned:
         raise ConfigError(f"the plan is for {' → '.join(planned)}, not for {' → '.join(own)}. {again}")

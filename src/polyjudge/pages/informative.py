@@ -42,10 +42,11 @@ def draw_informative(
         by_language[each.language].append(each)
     if count < len(by_language):
         message = (
-            f"{count} items cannot be of all {len(by_language)} languages, and those left out would have no chance"
+            f"a sample of {count} items is too small for {len(by_language)} languages: every language needs at "
+            "least one item"
         )
         raise ConfigError(
-            f"{message}. Give more, or label some languages only", option="size", value=str(len(by_language))
+            f"{message}. Give a larger size, or select fewer languages", option="size", value=str(len(by_language))
         )
     drawn: list[Drawn] = []
     for language, share in allotted(by_language, min(count, len(candidates)), seed).items():
@@ -100,7 +101,10 @@ def planned(candidates: Sequence[Candidate], plan: SamplePlan, path: Path) -> li
     by_id = {each.id: each for each in candidates}
     missing = next((each.id for each in plan.items if each.id not in by_id), None)
     if missing is not None:
-        message = f"has the item {missing!r}, which is not in the results now. Give other labels, for a new sample"
+        message = (
+            f"the sample contains the item {missing!r}, which is no longer in the results. To draw a new sample, "
+            "give another file of labels"
+        )
         raise DataError(message, path=path, option="labels")
     chances = [(by_id[each.id], float(each.inclusion_probability)) for each in plan.items]
     return [Drawn(candidate, 1 / chance, chance) for candidate, chance in chances]
@@ -136,8 +140,8 @@ def planning(
         if given not in (None, known):
             if not has_labels:
                 return new
-            why = f"these are labels of a sample of {name} {known}, drawn before, and stay with it"
-            message = f"{why}. Give {known} to go on, or other labels to draw another sample"
+            why = f"the existing labels belong to a sample with {name} {known}"
+            message = f"{why}. Give {known} to continue it, or another file of labels to draw a new sample"
             raise ConfigError(message, option=name, value=str(known))
     return lambda candidates: planned(candidates, plan, path)
 

@@ -134,7 +134,7 @@ def _checks_explained(found: SystemCorrection) -> Iterator[str]:
     yield f"Shift: people's mean minus the judge's, as corrected by the labels {learnt}."
     yield f"If the correction holds for all, the chance that any system is refused is at most {found.alpha:.0%} (Holm)."
     yield (
-        "Noticeable: the shift that these labels show with a probability of 80%. A smaller one may be there: "
+        "Noticeable: the shift that these labels show with a probability of 80%. A smaller shift may exist: "
         '"not shown to differ" does not mean that the correction holds.'
     )
     if found.margin is not None:

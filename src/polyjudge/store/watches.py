@@ -34,7 +34,9 @@ def find_pinned(name: str) -> PinnedSet:
     """Return a pinned set; without a name, the only one."""
     names = pinned_names()
     if not names:
-        raise DataError("no answers are pinned in this folder yet. Pin those of a run", option="from", value="RESULTS")
+        raise DataError(
+            "no answers are pinned in this folder yet. Pin the answers of a run first", option="from", value="RESULTS"
+        )
     if not name and len(names) > 1:
         raise DataError(f"several sets of answers are pinned: {', '.join(names)}. Name one of them")
     if name and name not in names:
@@ -46,7 +48,10 @@ def place_to_pin(name: str) -> Path:
     """Return the file of a pinned set that must be new: the history of another one would no longer fit."""
     place = watch_folder(name) / "pinned.json"
     if place.exists():
-        raise DataError("holds a pinned set of this name; give another name, or remove its folder", path=place)
+        raise DataError(
+            "this folder already contains a pinned set of this name; give another name, or delete the folder",
+            path=place,
+        )
     return place
 
 

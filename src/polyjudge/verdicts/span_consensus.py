@@ -194,7 +194,7 @@ def check_consensus(consensus: SpanConsensus) -> None:
     """Raise a `ConfigError` for a consensus that does not fit together."""
     sizes = {len(each) for each in (consensus.model.weights, consensus.model.means, consensus.model.scales)}
     if consensus.features != feature_names(consensus.annotators) or sizes != {len(consensus.features)}:
-        raise ConfigError("has other features than this version computes; learn it again")
+        raise ConfigError("learnt by another version of polyjudge; learn it again")
 
 
 def weights_of(consensus: SpanConsensus) -> Mapping[str, float]:
