@@ -5,7 +5,7 @@ A test says whether the judge's error on one system is the same as on the others
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -240,7 +240,8 @@ def shift_of(own: SystemSample, others: Sequence[SystemSample], step: float) -> 
 
     The correction is a line: the slope within all these systems, and the mean remainder of the others in each language,
     which counts by the system's own labels. Where the others lack labels in most of its languages, languages are
-    disregarded.
+    disregarded. Labels of both sides count as equally noisy: few labels of skewed scores often have none of the rare
+    ones, and then vary too little.
     """
     slope = slope_of([own, *others], step)
     mine, theirs = _labels_of([own], slope.value), _labels_of(others, slope.value)
@@ -250,7 +251,13 @@ def shift_of(own: SystemSample, others: Sequence[SystemSample], step: float) -> 
         mine, theirs, known = mine.together(), theirs.together(), np.ones(1, dtype=bool)
     mine, theirs = mine.where(known[mine.strata]), theirs.where(known[theirs.strata])
     shares = _sums(mine.strata, mine.weights, len(known)) / mine.weights.sum()
-    return difference_of(mine.mean(shares, step), theirs.mean(shares, step), slope.variance)
+    own, common = mine.mean(shares, step), theirs.mean(shares, step)
+    return difference_of(_at_least_as_noisy(own, common), _at_least_as_noisy(common, own), slope.variance)
+
+
+def _at_least_as_noisy(one: Estimate, other: Estimate) -> Estimate:
+    """Return a mean whose labels vary no less than those of another one."""
+    return replace(one, least=max(one.least, other.variance() * other.labelled / one.labelled))
 
 
 @dataclass(frozen=True, slots=True)
