@@ -90,6 +90,8 @@ def _flips(watch: Watch) -> str:
 
 
 def _between(watch: Watch) -> str:
+    if watch.verdict == "changed":
+        return " on these questions, which may be more than on others, because the watch ended when it looked large"
     if watch.shift.low is None or watch.shift.high is None:
         return ""
     return f" (95% interval {watch.shift.low:+.3g} to {watch.shift.high:+.3g})"
