@@ -54,11 +54,13 @@ from polyjudge.verdicts.items import OFFLINE
 
 from .calibrating import write_figures
 from .options import check_output, limits_of
-from .output import print_warning, write_pieces
+from .output import print_warning, warn_of_skipped, write_pieces
 from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 from .tables import input_of, table_options_of
+
+_DAMAGED_SHOWN = 5
 
 
 def pin(options: argparse.Namespace, *, asked: int) -> int:
@@ -176,8 +178,9 @@ def ask_again(options: argparse.Namespace) -> int:
     if options.rewordings > len(rewordings()):
         raise ConfigError(f"--rewordings {options.rewordings}: there are {len(rewordings())} wordings.")
     _warn_of_too_few(pinned, options.questions, options.false_alarms, is_error=options.fail_on_change)
-    earlier = list(history(pinned.name))
-    job = _Job(options, pinned, seed=len(earlier))
+    earlier, damaged = history(pinned.name)
+    warn_of_skipped(damaged[:_DAMAGED_SHOWN], len(damaged))
+    job = _Job(options, pinned, seed=len(earlier) + len(damaged))
     try:
         if options.dry_run:
             return job.estimate()
