@@ -53,7 +53,7 @@ def draw_informative(
         by_language[each.language].append(each)
     if count < len(by_language):
         message = (
-            f"{count} items cannot be of all {len(by_language)} languages, and those left out would have no chance"
+            f"a sample of {count} lacks some of {len(by_language)} languages, and those left out would have no chance"
         )
         raise ConfigError(
             f"{message}. Give more, or label some languages only", option="size", value=str(len(by_language))

@@ -90,7 +90,7 @@ def read_scores(
 def step_of(values: Floats, people: Floats, bounds: Bounds | None) -> float:
     """Return the smallest difference that one more label may show, from the distinct values of both sides.
 
-    Labels that differ by less than a tenth of the judge's scale, as 1 to 5 beside 0 to 100, are on a scale of their own.
+    Labels may be on a smaller scale than the judge's scores, as 1 to 5 beside 0 to 100.
     """
     labels = np.unique(people)
     return min(_step(each, bounds) for each in ([values, labels] if len(labels) > 1 else [values]))
