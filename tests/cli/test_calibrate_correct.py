@@ -58,7 +58,7 @@ def test_labels_with_and_without_a_probability_are_not_mixed(judged, capsys):
     assert f"the label of {labels[3]['id']!r} has no 'inclusionProbability'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("chance", [0, 1.2, -1, "often", True, [0.5]])
+@pytest.mark.parametrize("chance", [0, 1.2, -1, "often", True, [0.5], pytest.param(10**400, id="huge")])
 def test_a_label_with_a_wrong_probability_is_reported_and_left_out(judged, capsys, chance):
     labels, _ = judged
     labels[0]["inclusionProbability"] = chance
