@@ -17,6 +17,7 @@ from polyjudge.pages.estimates import RunningEstimate
 from polyjudge.pages.informative import draw_informative, planning, signals_of
 from polyjudge.pages.sampling import Candidate, allotted
 from polyjudge.statistics.estimates import corrected_mean
+from polyjudge.statistics.informative import sizes
 from polyjudge.store.sample_plans import plan_path, read_plan
 
 CANDIDATES = st.lists(
@@ -74,6 +75,19 @@ def test_doubtful_items_are_drawn_more_often_by_each_signal():
         doubtful = [chance for item, chance in chances.items() if int(item[1:]) < 10]
         sure = [chance for item, chance in chances.items() if int(item[1:]) >= 10]
         assert min(doubtful) > max(sure), name
+
+
+def test_the_worst_penalties_are_no_end_of_a_scale_at_which_labels_are_alike():
+    random = np.random.default_rng(0)
+    penalties = np.minimum(25, random.poisson(np.exp(random.normal(0, 1, 400)))) * 1.0
+    people = -penalties * random.exponential(size=400)
+    for scores in (-penalties, -penalties / 3 - 1):
+        candidates = [Candidate(f"i{n:03}", "th", float(score)) for n, score in enumerate(scores)]
+        distances = signals_of(candidates, {}, candidates, passes=False)["ends"]
+        assert distances[np.argsort(scores)] == pytest.approx(np.sort(distances)[::-1])
+    found = sizes({"ends": distances}, 400)
+    squares = (people - people.mean()) ** 2
+    assert (squares / found).sum() < 0.9 * squares.sum()
 
 
 def test_systems_have_their_share_in_every_sample():

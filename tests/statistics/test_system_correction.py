@@ -230,3 +230,13 @@ def test_languages_in_which_the_judge_errs_differently_are_compared_with_themsel
     # Without labels of its language there is nothing to compare with but all of them.
     only = [_bilingual(np.random.default_rng(number), 0.0, first=1000 * number) for number in (1, 2)]
     assert shift_of(_bilingual(np.random.default_rng(0), 1.0), only, 0.1).p < 0.001
+
+
+def test_few_labels_of_a_language_that_are_alike_do_not_count_as_certain():
+    tags = np.arange(200) % 2
+    places = np.flatnonzero(tags == 0)[:5].tolist() + np.flatnonzero(tags == 1)[:40].tolist()
+    people = np.concatenate([np.full(5, 4.0), np.tile([3.0, 5.0], 20)])
+    order = np.argsort(places)
+    found = mean_of(sample(np.full(200, 4.0), people[order], np.sort(places), strata=tags), 0.0, 0.1)
+    pooled = 40 / 43
+    assert found.variance() >= 0.25 * (10 / 14 * pooled / 5 + pooled / 40)

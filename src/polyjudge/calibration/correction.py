@@ -15,6 +15,8 @@ from .matching import Pair, are_equally_likely
 
 ENOUGH_LABELS = 20
 """With so many labels a language borrows nothing from the others, whose judge may err in another way."""
+_ROUNDING = 1e-9
+"""Metrics give scores such as 100.00000000000004."""
 _USUAL_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
 
 
@@ -96,7 +98,8 @@ def probabilities_of(pairs: Sequence[Pair]) -> list[float] | None:
 
 def usual_scale(scores: Sequence[float]) -> tuple[float, float] | None:
     """Return the smallest usual scale that has all scores, so that their mean is on it too; None if none has."""
-    fitting = (scale for scale in _USUAL_SCALES if all(scale[0] <= score <= scale[1] for score in scores))
+    low, high = min(scores, default=0.0) + _ROUNDING, max(scores, default=0.0) - _ROUNDING
+    fitting = (scale for scale in _USUAL_SCALES if scale[0] <= low and high <= scale[1])
     return next(fitting, None)
 
 

@@ -87,7 +87,7 @@ class _Correction:
         values = np.unique(np.concatenate([np.unique(part) for each in samples for part in (each.judged, each.people)]))
         is_rate = bool(np.isin(values, (0.0, 1.0)).all())
         self.bounds = (0.0, 1.0) if is_rate else usual_scale([float(values[0]), float(values[-1])])
-        self.step = step_of(values, self.bounds)
+        self.step = step_of(values, np.concatenate([each.people for each in samples]), self.bounds)
         self._check()
         used = [samples[each] for each in self.active] or samples
         self.slope = slope_of(used, self.step)

@@ -131,9 +131,9 @@ class Watching:
 
     @property
     def shift(self) -> Figure:
-        """The mean score now minus that of then, with its 95% interval."""
+        """The mean score now minus that of then; the 95% interval only if what was found did not end the watch."""
         found = mean_error(self._shifts)
-        return Figure(found.mean, found.low, found.high)
+        return Figure(found.mean) if self.test.is_shown else Figure(found.mean, found.low, found.high)
 
     @property
     def noticeable(self) -> float | None:

@@ -45,10 +45,12 @@ from polyjudge.text.display import harmless, one_line
 
 from .calibrating import write_figures
 from .options import check_output, limits_of
-from .output import print_warning, write_pieces
+from .output import print_warning, warn_of_skipped, write_pieces
 from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
+
+_DAMAGED_SHOWN = 5
 
 
 def warn_of_too_few(pinned: PinnedSet, asked: int, false_alarms: float, *, is_error: bool = False) -> None:
@@ -79,8 +81,9 @@ def ask_again(options: argparse.Namespace) -> int:
             "number."
         )
     warn_of_too_few(pinned, options.questions, options.false_alarms, is_error=options.fail_on_change)
-    earlier = list(history(pinned.name))
-    job = _Job(options, pinned, seed=len(earlier))
+    earlier, damaged = history(pinned.name)
+    warn_of_skipped(damaged[:_DAMAGED_SHOWN], len(damaged))
+    job = _Job(options, pinned, seed=len(earlier) + len(damaged))
     try:
         if options.dry_run:
             return job.estimate()

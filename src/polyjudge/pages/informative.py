@@ -15,6 +15,7 @@ from polyjudge.formats.doubts import Doubt
 from polyjudge.records.samples import PlannedItem, SamplePlan
 from polyjudge.statistics.informative import (
     closeness_to,
+    denser_end,
     distance_to_ends,
     inclusion_probabilities,
     sizes,
@@ -73,8 +74,7 @@ def signals_of(
     threshold = _threshold(every) if passes else None
     if known and judged.any():
         of_score = np.full(len(group), math.nan)
-        bounds = usual_scale(known) or (min(known), max(known))
-        near = distance_to_ends(scores[judged], bounds)
+        near = distance_to_ends(scores[judged], usual_scale(known) or (denser_end(known),))
         of_score[judged] = near if threshold is None else closeness_to(threshold, scores[judged])
         signals["ends" if threshold is None else "threshold"] = of_score
     found = [doubts.get(each.id, Doubt()) for each in group]

@@ -1,11 +1,10 @@
 """Pinned sets of answers on disk, with the history of the watches of each."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from polyjudge.errors import DataError, suggestion
 from polyjudge.files.atomic import write_atomically
-from polyjudge.files.json_lines import RowLog, read_json_lines, readable_json
+from polyjudge.files.json_lines import RowLog, each_json_line, readable_json
 from polyjudge.files.names import safe_name
 from polyjudge.files.ownership import own_fields
 from polyjudge.folder_trust import private_path
@@ -81,9 +80,16 @@ def append_watch(watch: Watch) -> Path:
     return place
 
 
-def history(name: str) -> Iterator[Watch]:
-    """Yield the watches of a pinned set, the oldest first."""
-    place = watch_folder(name) / "history.jsonl"
-    if place.exists():
-        for line, row in read_json_lines(place):
-            yield record_in(checked_object(row, _WATCH, place, line), _WATCH, place, line)
+def history(name: str) -> tuple[list[Watch], list[str]]:
+    """Return the watches of a pinned set, the oldest first, and what is wrong with the lines that cannot be read."""
+    place, found, problems = watch_folder(name) / "history.jsonl", list[Watch](), list[str]()
+    for line, row in each_json_line(place) if place.exists() else ():
+        try:
+            if isinstance(row, str):
+                raise DataError(row, path=place, line=line)
+            found.append(record_in(checked_object(row, _WATCH, place, line), _WATCH, place, line))
+        except DataError as error:
+            problems.append(str(error))
+    if problems and not place.read_bytes().endswith(b"\n"):
+        problems.pop()  # the process ended while it was written, and that watch is resumed
+    return found, problems
