@@ -1,9 +1,9 @@
-"""Read people's ratings and error spans: MQM as tables, the files of Appraise, and those of Pearmut."""
+"""Read people's ratings and error spans: the files of Appraise, and those of Pearmut."""
 
 import csv
 import json
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,14 +14,13 @@ from polyjudge.languages.table import language_table
 from polyjudge.records.outcomes import SCHEMA_VERSION
 
 from .columns import Row
-from .error_spans import error_span, marked_span, mqm_score
+from .error_spans import error_span, mqm_score
 from .tools import ToolRows
 
 _PAIR_IN_NAME = re.compile(r"(?<![A-Za-z])([a-z]{2,3})[-_]?([a-z]{2,3})(?![A-Za-z])")
 _PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3}(?:[_-][A-Za-z]{2,4})?)(?![A-Za-z])")
 _NAMED = ("language", "languagePair", "document")
 """What an item of Pearmut says of itself if polyjudge wrote it."""
-_NO_ERROR = ("no-error", "no error")
 TUTORIAL, ATTENTION_CHECK = "a tutorial row, left out", "an attention check, left out"
 REPEATED = "rated again by the same person in line {}, which counts"
 
@@ -47,89 +46,6 @@ def pair_in_name(path: Path) -> tuple[str, str]:
         if all(table.find(code) is not None and len(code) == len(first) for code in (first, second)):
             return first, second
     return "", ""
-
-
-def mqm_table(path: Path) -> ToolRows:
-    """Yield the ratings of a table of MQM errors, whose rows are one error each: a row for each person and text."""
-    names, last, fitting = _mqm_places(path)
-    if not fitting and names:
-        line, _, count = next(_mqm_lines(path))
-        message = f"expected {len(names)} fields as in the header ({', '.join(names)}), found {count}; no row fits"
-        raise DataError(message, path=path, line=line)
-    first, second = pair_in_name(path)
-    pair = {"language": second, "languagePair": f"{first}-{second}"} if second else {}
-    found: dict[Hashable, list[tuple[int, Row]]] = {}
-    for line, row, count in _mqm_lines(path):
-        if row is None:
-            yield line, f"expected {len(names)} fields, found {count}"
-            continue
-        key = _mqm_key(row)
-        found.setdefault(key, []).append((line, row))
-        if last[hash(key)] == line:
-            yield line, _of_mqm([each for _, each in found.pop(key)], pair)
-
-
-def _mqm_places(path: Path) -> tuple[list[str], dict[int, int], int]:
-    """Return the names of the columns, the last line of each rating, and how many rows fit the header."""
-    last: dict[int, int] = {}
-    fitting, names = 0, list[str]()
-    for line, row, _ in _mqm_lines(path):
-        if row is not None:
-            names, fitting = list(row), fitting + 1
-            last[hash(_mqm_key(row))] = line
-    return names or _fields(next(lines_from(path), ("", 0))[0]), last, fitting
-
-
-def _mqm_lines(path: Path) -> Iterator[tuple[int, Row | None, int]]:
-    """Yield each line with its row, or None if it does not fit the header, and the number of its fields."""
-    names: list[str] = []
-    for line, (text, _) in enumerate(lines_from(path), start=1):
-        fields = _fields(text)
-        if line == 1:
-            names = fields
-        elif text.strip():
-            fits = len(fields) == len(names)
-            yield line, dict(zip(names, fields, strict=True)) if fits else None, len(fields)
-
-
-def _fields(text: str) -> list[str]:
-    return text.rstrip("\r\n").split("\t")
-
-
-def _mqm_key(row: Row) -> tuple[str, ...]:
-    return tuple(str(row.get(name) or "") for name in ("system", "doc", "seg_id", "rater"))
-
-
-def _of_mqm(rows: list[Row], pair: Mapping[str, str]) -> Row:
-    """Return one person's rating of one text from the rows of its errors."""
-    first, spans, comments = rows[0], list[dict[str, Any]](), list[str]()
-    candidate = source = ""
-    for row in rows:
-        category, severity = str(row.get("category") or ""), str(row.get("severity") or "")
-        candidate, source, span = marked_span(
-            str(row.get("target") or ""), str(row.get("source") or ""), severity=severity.lower(), category=category
-        )
-        if severity.casefold() not in _NO_ERROR:
-            comment = str(row.get("comment") or "")
-            spans.append({**span, "comment": comment} if comment else span)
-        elif row.get("comment"):
-            comments.append(str(row["comment"]))
-    known = {"system", "doc", "seg_id", "rater", "source", "target", "category", "severity", "comment"}
-    place = str(first.get("seg_id") or "")
-    named = pair.get("languagePair")
-    return rating_row(
-        f"{named}/{place}" if named else place,
-        str(first.get("rater") or ""),
-        mqm_score(spans),
-        spans,
-        system=first.get("system"),
-        document=first.get("doc"),
-        candidate=candidate,
-        source=source,
-        **pair,
-        comment=" ".join(comments),
-        extra={name: value for name, value in first.items() if name not in known},
-    )
 
 
 _APPRAISE = ("user", "system", "index", "type", "source", "target", "score", "document", "complete", "spans")

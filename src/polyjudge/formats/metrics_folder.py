@@ -13,10 +13,10 @@ from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import lines_from
 from polyjudge.files.spill import open_scratch
 from polyjudge.records.outcomes import SCHEMA_VERSION
-from polyjudge.rubrics.penalties import penalty_of, wmt_penalties
 
 from .annotations import language_of
 from .converting import RowsToConvert
+from .error_spans import mqm_score
 from .metrics_files import SEGMENT_SCORES, system_scores
 from .tools import ToolRows
 
@@ -255,7 +255,7 @@ def _errors_of(spans: list[object]) -> str:
         start, end = ("sourceStart", "sourceEnd") if in_source else ("start", "end")
         category, severity = str(span.get("category") or ""), str(span.get("severity") or "")
         places = {"start": span.get(start), "end": span.get(end), "category": category, "severity": severity}
-        score = span.get("score", penalty_of(category, severity, wmt_penalties()))
+        score = span.get("score", -mqm_score([span]))
         errors.append({**places, "score": score, "is_source_error": in_source})
     return json.dumps({"errors": errors}, ensure_ascii=False)
 
