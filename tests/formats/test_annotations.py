@@ -188,6 +188,29 @@ def test_a_place_in_another_text_than_that_of_the_rating_is_not_taken(tmp_path: 
     assert [(span["start"], span["text"]) for span in row["spans"]] == [(0, "Hallo"), (None, "du")]
 
 
+def a_folder(folder: Path, output: str, scores: str) -> Path:
+    for name, text in (("sources", "One.\nTwo.\n"), ("system-outputs/en-de", output), ("human-scores", scores)):
+        (folder / name).mkdir(parents=True)
+        file = {"sources": "en-de.txt", "human-scores": "en-de.mqm.seg.score"}.get(name, "a.txt")
+        (folder / name / file).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_folder_whose_files_have_other_numbers_of_segments_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the output of a has 1 segments, other files have 2"):
+        read(a_folder(tmp_path / "short", "Eins.\n", "a\t1\na\t2\n"))
+    rows, _ = read(a_folder(tmp_path / "whole", "Eins.\n\n", "a\t1\na\tNone\n"))
+    assert [(row["id"], row.get("candidate"), row["label"]) for row in rows] == [
+        ("en-de/1", "Eins.", 1.0),
+        ("en-de/2", None, None),
+    ]
+
+
+def test_an_invalid_score_in_a_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"en-de\.mqm\.seg\.score:2: invalid score 'x'"):
+        read(a_folder(tmp_path / "whole", "Eins.\nZwei.\n", "a\t1\na\tx\n"))
+
+
 # Spans
 
 
@@ -244,6 +267,28 @@ def test_a_campaign_whose_scores_are_all_0_gets_them_from_its_spans(tmp_path: Pa
     assert rows[0]["spans"][0]["category"] == "Accuracy/Mistranslation"
 
 
+def test_a_rating_without_a_score_has_no_label_where_others_have_one(tmp_path: Path) -> None:
+    lines = (appraise("u1", 3, score=""), appraise("u1", 4, score="70"), appraise("u1", 5, score="nan"))
+    rows, problems = read(write(tmp_path, "scores.csv", *lines))
+    assert [(row["id"], row["label"]) for row in rows] == [("d/3", None), ("d/4", 70.0)]
+    assert problems == ["expected a score as a number"]
+
+
+@pytest.mark.parametrize("score", ["None", "-1", "70.5"])
+def test_a_campaign_is_recognised_by_its_first_row(tmp_path: Path, score: str) -> None:
+    line = appraise("u1", 3, score=score).replace("u1,a,", 'u1,"a, b",')
+    row = read(write(tmp_path, "scores.csv", line, appraise("u1", 4)))[0][0]
+    assert (row["label"], row["system"]) == (None if score == "None" else float(score), "a, b")
+
+
+@pytest.mark.parametrize("place", [(5, 2), (-3, 2)])
+def test_a_place_that_no_text_has_is_none(tmp_path: Path, place: tuple[int, int]) -> None:
+    span = {"start_i": place[0], "end_i": place[1], "severity": "minor"}
+    [row], _ = read(write(tmp_path, "scores.csv", appraise("u1", 3, spans=[span])))
+    [found] = row["spans"]
+    assert (found["start"], found["end"], found["recordedPlace"]) == (None, None, list(place))
+
+
 def test_the_items_of_a_campaign_are_texts_to_be_judged(tmp_path: Path) -> None:
     shared = {"mqm": [], "targetID": "t.a", "sourceText": "Hello.", "itemType": "TGT"}
     items = [
@@ -261,6 +306,27 @@ def test_the_items_of_a_campaign_are_texts_to_be_judged(tmp_path: Path) -> None:
 
 
 # Pearmut
+
+
+def saved(path: Path, *scores: float | None, item_id: str = "en-de-0") -> Path:
+    texts = {f"s{place}": "Hallo." for place, _ in enumerate(scores)}
+    rated = {f"s{place}": {"score": score, "error_spans": []} for place, score in enumerate(scores)}
+    item = {"item_id": item_id, "src": "Hello.", "tgt": texts}
+    line = {"annotation": [rated], "item": [item], "user_id": "u1", "item_i": 0}
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_text_that_was_skipped_has_no_score_if_others_have_one(tmp_path: Path) -> None:
+    rows, _ = read(saved(tmp_path / "esa.jsonl", 70, None))
+    assert [(row["label"], row.get("labelFrom")) for row in rows] == [(70, None), (None, None)]
+    rows, _ = read(saved(tmp_path / "mqm.jsonl", None, None))
+    assert [(row["label"], row.get("labelFrom")) for row in rows] == [(0.0, "spans"), (0.0, "spans")]
+
+
+def test_the_document_in_an_item_of_wmt_is_known(tmp_path: Path) -> None:
+    [row], _ = read(saved(tmp_path / "esa.jsonl", 70, item_id="cs-de_DE_#_edu_#_edu02178_#_0"))
+    assert (row["document"], row["language"]) == ("cs-de_DE_#_edu_#_edu02178", "de-DE")
 
 
 def test_each_system_of_a_pearmut_annotation_is_a_row(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
@@ -60,7 +61,7 @@ def appraise_scores(path: Path) -> ToolRows:
     of_spans, last = True, dict[int, int]()
     for line, row in _appraise_rows(path):
         if not isinstance(row, str):
-            of_spans = of_spans and float(row["score"] or 0) == 0
+            of_spans = of_spans and not row["score"]
             last[hash(_appraise_key(row))] = line
     for line, row in _appraise_rows(path):
         if isinstance(row, str):
@@ -95,13 +96,15 @@ def _appraise_row(fields: list[str]) -> Row | str:
     if row["type"] not in ("TGT", "REF"):
         return ATTENTION_CHECK
     try:
-        float(row["score"] or 0)
+        score = None if row["score"] in ("", "None") else float(row["score"])
         spans = json.loads(row["spans"] or "[]")
     except (ValueError, RecursionError):
         return "expected a score as a number and error spans as a JSON list"
+    if score is not None and not isfinite(score):
+        return "expected a score as a number"
     if not isinstance(spans, list) or not all(isinstance(each, dict) for each in cast(list[object], spans)):
         return "expected error spans as a JSON list"
-    return {**row, "spans": spans}
+    return {**row, "score": score, "spans": spans}
 
 
 def _of_appraise(row: Row, *, of_spans: bool) -> Row:
@@ -112,7 +115,7 @@ def _of_appraise(row: Row, *, of_spans: bool) -> Row:
     return rating_row(
         f"{document}/{row['index']}",
         row["user"],
-        mqm_score(spans) if of_spans else float(row["score"]),
+        mqm_score(spans) if of_spans else row["score"],
         spans,
         system=system if system and row["system"].endswith(system) else row["system"],
         document=document,
@@ -170,10 +173,14 @@ def _appraise_item(item: Row, task: Row) -> Row | str:
 
 
 def pearmut_annotations(path: Path) -> ToolRows:
-    """Yield the ratings that Pearmut saved: a line is one person on one document, with several segments and systems."""
-    last: dict[int, int] = {}
+    """Yield the ratings that Pearmut saved: a line is one person on one document, with several segments and systems.
+
+    If no text has a score, as of MQM, the scores are those of the spans.
+    """
+    of_spans, last = True, dict[int, int]()
     for line, row in each_json_line(path):
         if not isinstance(row, str):
+            of_spans = of_spans and not any(_scores_in(row.get("annotation")))
             last[hash((row.get("user_id"), str(row.get("item_i"))))] = line
     for line, row in each_json_line(path):
         if isinstance(row, str):
@@ -187,14 +194,22 @@ def pearmut_annotations(path: Path) -> ToolRows:
             pairs = zip(
                 map(_object, cast(list[object], items)), map(_object, cast(list[object], ratings)), strict=False
             )
-            yield from ((line, each) for item, given in pairs for each in _of_pearmut(item, given, row))
+            yield from (
+                (line, each) for item, given in pairs for each in _of_pearmut(item, given, row, of_spans=of_spans)
+            )
             if len(cast(list[object], items)) != len(cast(list[object], ratings)):
                 yield line, "expected as many annotations as items"
         else:
             yield line, "expected lists of items and annotations"
 
 
-def _of_pearmut(item: Row, by_system: Row, row: Row) -> Iterator[Row | str]:
+def _scores_in(annotation: object) -> Iterator[bool]:
+    """Yield whether each text has a score."""
+    for each in cast(list[object], annotation) if isinstance(annotation, list) else []:
+        yield from (_object(rated).get("score") is not None for rated in _object(each).values())
+
+
+def _of_pearmut(item: Row, by_system: Row, row: Row, *, of_spans: bool) -> Iterator[Row | str]:
     """Yield what a person said about the texts of each system for an item."""
     if item.get("validation"):
         yield ATTENTION_CHECK
@@ -212,23 +227,26 @@ def _of_pearmut(item: Row, by_system: Row, row: Row) -> Iterator[Row | str]:
         yield rating_row(
             str(item.get("item_id") or ""),
             str(row.get("user_id") or ""),
-            mqm_score(spans) if label is None else label,
+            mqm_score(spans) if of_spans else label,
             spans,
             system=system,
             candidate=text,
             source=item.get("src"),
-            labelFrom="spans" if label is None else "",
+            labelFrom="spans" if of_spans else "",
             **{**_languages_in(str(item.get("item_id") or "")), **named},
             extra={**shared, **rest, "item_i": row.get("item_i")},
         )
 
 
 def _languages_in(name: str) -> dict[str, str]:
+    """Return the languages in the name of an item, and its document in one such as `en-de_DE_#_news_#_title_#_0`."""
     found = _PAIR.match(name)
     if found is None:
         return {}
     target = language_of(found[2])
-    return {"language": target, "languagePair": f"{found[1]}-{target}"}
+    document, *number = name.rsplit("_#_", 1)
+    of_wmt = {"document": document} if number and document.count("_#_") == 2 else {}
+    return {"language": target, "languagePair": f"{found[1]}-{target}", **of_wmt}
 
 
 def pearmut_items(path: Path) -> ToolRows:

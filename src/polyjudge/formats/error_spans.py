@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from polyjudge.rubrics.penalties import penalty_of, wmt_penalties
 
-_OMITTED = "missing"
 _LOWEST_LABEL = -25.0
 """The lowest score that people give by marking errors on the labelling page."""
 
@@ -57,13 +56,17 @@ def error_span(
 ) -> dict[str, Any]:
     """Return a span whose end is exclusive; one that is not in the text, such as an omission, has neither.
 
-    `inclusive`: the given end is the last character, as in Appraise and Pearmut. `text` is the whole text.
+    `inclusive`: the given end is the last character, as in Appraise and Pearmut. `text` is the whole text. What was
+    given for a place that no text or not this text can have is in `recordedPlace`.
     """
     first, last = (place if isinstance(place, int) and not isinstance(place, bool) else None for place in (start, end))
-    if first is None or last is None or _OMITTED in (start, end):
+    if first is not None and last is not None:
+        last += inclusive
+        if not 0 <= first <= last <= (len(text) if text is not None else last):
+            place = {"recordedPlace": [start, end]}
+            return {**error_span(None, None, text=None, severity=severity, category=category, inclusive=False), **place}
+    else:
         first = last = None
-    elif inclusive:
-        last += 1
     marked = text[first:last] if text is not None and first is not None else None
     name = "/".join(map(str, cast(list[object], category))) if isinstance(category, list) else category
     return {"start": first, "end": last, "text": marked, "severity": severity, "category": name}

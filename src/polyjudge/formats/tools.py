@@ -40,7 +40,8 @@ def _keys(*names: str) -> tuple[str, ...]:
     return tuple(rf'"{re.escape(name)}"\s*:' for name in names)
 
 
-_APPRAISE_ROW = r"\A\ufeff?[^,\n]+,[^,\n]+,\d+,[A-Z]{3},[a-z]{2,3}(?:[-_]\w+)?,[a-z]{2,3}(?:[-_]\w+)?,[\d.]*,"
+_NAME, _LANGUAGE = r'(?:[^,"\n]+|"[^"\n]*")', r"[a-z]{2,3}(?:[-_]\w+)?"
+_APPRAISE_ROW = rf"\A\ufeff?{_NAME},{_NAME},\d+,[A-Z]{{3}},{_LANGUAGE},{_LANGUAGE},(?:-?[\d.]+|None)?,"
 """The first fields of a row: user, system, index, type, both languages and score."""
 _MQM_HEADER = r"\A(?=.*\b(?:seg_id|docSegId|globalSegId|doc_segment_id)\t).*\bsystem(?:_id)?\t.*\tcategory\tseverity"
 _WMT_DOCUMENT = r'"doc_id"\s*:\s*"[^"\\]*_#+_'
