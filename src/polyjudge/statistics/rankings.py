@@ -144,17 +144,21 @@ class _Squares:
         indexes = np.unique(cells, return_index=True)[1]
         first, second, groups = first[indexes], second[indexes], groups[indexes]
         self._ties = [Sums(joined(groups, first)), Sums(joined(groups, second))]
-        self._groups = [_signs(first[here], second[here], here) for here in _runs(groups)]
+        self._whole = Sums(groups)
+        self._groups = [(here, _concordant(first[here], second[here])) for here in _runs(groups)]
 
     def __call__(self, weights: Weights) -> Floats:
         cells = self._cells(weights)
-        ordered = np.zeros((2, len(weights)))
-        for here, concordant, discordant in self._groups:
+        concordant = np.zeros(len(weights))
+        for here, signs in self._groups:
             own = cells[:, here]
-            ordered[0] += np.einsum("ij,ij->i", own @ concordant, own)
-            ordered[1] += np.einsum("ij,ij->i", own @ discordant, own)
-        tied = [(sums(cells) ** 2).sum(axis=1) for sums in self._ties]
-        return np.stack([*ordered, *tied, (cells**2).sum(axis=1)], axis=1) / 2
+            concordant += np.einsum("ij,ij->i", own @ signs, own)
+        all_pairs, first_tied, second_tied, both_tied = (
+            np.einsum("ij,ij->i", each, each)
+            for each in (self._whole(cells), *(ties(cells) for ties in self._ties), cells)
+        )
+        discordant = all_pairs - first_tied - second_tied + both_tied - concordant
+        return np.stack([concordant, discordant, first_tied, second_tied, both_tied], axis=1) / 2
 
 
 def _runs(groups: Codes) -> list[slice]:
@@ -163,9 +167,9 @@ def _runs(groups: Codes) -> list[slice]:
     return [slice(int(start), int(end)) for start, end in zip(starts, [*starts[1:], len(groups)], strict=True)]
 
 
-def _signs(first: Codes, second: Codes, here: slice) -> tuple[slice, Floats, Floats]:
-    product = np.sign(first[:, None] - first) * np.sign(second[:, None] - second)
-    return here, (product > 0).astype(np.float64), (product < 0).astype(np.float64)
+def _concordant(first: Codes, second: Codes) -> Floats:
+    """Return 1 for each two cells that both raters order equally, else 0."""
+    return (np.sign(first[:, None] - first) * np.sign(second[:, None] - second) > 0).astype(np.float64)
 
 
 class Spearman:
