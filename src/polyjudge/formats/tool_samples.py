@@ -56,7 +56,7 @@ def sample_row(
             subscores[each.name] = each.score
     if main.score is None:
         said = f"{main.name} gives the word {main.word[:40]!r}, and no number." if main.word else main.reason
-        reason = said or f"{main.name} gives no number."
+        reason = said or f"The score of {main.name} is not a number."
         outcome = Failure(reason, main.failure or "unreadable", main.raw, main.model)
         row = outcome_row(item_id, outcome) | ({"subscores": subscores} if subscores else {})
         row |= {"verdict": main.word} if main.word else {}
