@@ -221,7 +221,7 @@ def test_ratings_of_both_outputs_are_kept_beside_the_winners(tmp_path: Path) -> 
 def test_statistics_are_refused_and_named(tmp_path: Path) -> None:
     path = tmp_path / "statistics.json"
     path.write_text('{"correct_False": "1 / 1", "correct_True": "1 / 1", "kappa_agreement": 1}', encoding="utf-8")
-    with pytest.raises(DataError, match=r"LLMBar's statistics.*Give the result\.json"):
+    with pytest.raises(DataError, match=r"LLMBar's totals.*Give the result\.json"):
         list(rows_of(path))
 
 
