@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -36,13 +37,15 @@ _NO_OBJECT = "must be a JSON object"
 def alpaca_eval(path: Path) -> ToolRows:
     """Yield AlpacaEval's annotations: a preference from 1, for the baseline, to 2, for the model; 1.5 or 0 is a tie.
 
-    The id is made from the instruction, so that the same instruction has the same id for every model.
+    The id is made from the instruction, so that the same instruction has the same id for every model. Preferences of
+    people, who have an `annotator_index`, are labels, and each person's are counted by themselves.
     """
-    seen, tags = Occurrences(), LanguageTags()
+    by_annotator, tags = defaultdict[str, Occurrences](Occurrences), LanguageTags()
     for line, row in _objects(path):
         if row is None:
             yield line, _NO_OBJECT
             continue
+        person = "" if row.get("annotator") else _text(row.get("annotator_index"))
         texts = {
             "candidate": row.get("output_2"),
             "system": row.get("generator_2") or row.get("generator"),
@@ -55,7 +58,14 @@ def alpaca_eval(path: Path) -> ToolRows:
             row, "instruction", "output_1", "output_2", "generator_1", "generator_2", "generator", "preference"
         )
         rest.pop("raw_completion", None)
-        yield line, _row(counted_id(texts, ("source",), seen, tags), outcome, texts, extra=rest)
+        item = counted_id(texts, ("source",), by_annotator[person], tags)
+        if not person:
+            yield line, _row(item, outcome, texts, extra=rest)
+            continue
+        label = outcome.verdict if isinstance(outcome, JudgeResult) else None
+        known = {name: text for name, text in texts.items() if text not in (None, "")}
+        head = {"schemaVersion": SCHEMA_VERSION, "id": item, "annotator": f"human/{person}", "label": label}
+        yield line, {**head, **known, "extra": rest}
 
 
 def _alpaca_outcome(row: Row) -> Outcome:
@@ -64,7 +74,9 @@ def _alpaca_outcome(row: Row) -> Outcome:
         score = given - 1 if given else 0.5
         return JudgeResult(score=score, reason="", model=model, verdict=_preferred(score), raw=raw)
     missing = given is None or (isinstance(given, float) and not isfinite(given))
-    reason = "No preference is recorded." if missing else f"{str(given)[:40]!r} is no preference from 1 to 2."
+    reason = (
+        "No preference is recorded." if missing else f"The preference {str(given)[:40]!r} is not a number from 1 to 2."
+    )
     return Failure(reason, "unreadable", raw, model=model)
 
 
@@ -159,7 +171,7 @@ def _llm_bar_member(given: Row, order: Literal["given", "swapped"]) -> Outcome:
 
 def llm_bar_statistics(path: Path) -> ToolRows:
     """Refuse the statistics that LLMBar writes beside its results."""
-    message = "has LLMBar's statistics, totals without items. Give the result.json beside it"
+    message = "contains only LLMBar's totals (statistics.json). Give the result.json beside it"
     raise DataError(message, path=path)
 
 
@@ -227,7 +239,7 @@ def _named(
     """Return the outcome of a verdict by its name; in the swapped order of letters it is turned back."""
     verdict = names.get(_text(given).strip()) or names.get(_text(given).strip().casefold())
     if verdict is None:
-        why = "No verdict is recorded." if given in (None, "") else f"{_text(given)[:40]!r} is no verdict."
+        why = "No verdict is recorded." if given in (None, "") else f"{_text(given)[:40]!r} is not a verdict."
         return Failure(why, "unreadable", raw, model=model, order=order)
     if order == "swapped" and names is _LETTERED:
         verdict = _TURNED[verdict]

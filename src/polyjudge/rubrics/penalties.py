@@ -1,5 +1,6 @@
 """The penalties of error spans: what each error takes from the score of a text."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from math import isfinite
@@ -19,17 +20,26 @@ def penalty_of(category: str, severity: str, penalties: Mapping[str, float]) -> 
     """Return the penalty of an error; one for its category and severity counts before one for either.
 
     A category is meant by its whole name (`fluency/punctuation`), by its start (`fluency`) or by its end
-    (`punctuation`). An error of a severity that is not in the table, such as `neutral`, has none.
+    (`punctuation`), in either; hyphens and underscores count as spaces. An error of a severity that is not in the
+    table, such as `neutral`, has none.
     """
-    degree, name = severity.strip().casefold(), category.strip().casefold()
+    degree, name = severity.strip().casefold(), _spaced(category)
     if degree not in SEVERITIES:
         return 0.0
     fitting = [
         (bool(wanted), len(wanted), bool(only), value)
         for (only, wanted), value in ((_parts(key), value) for key, value in penalties.items())
-        if only in ("", degree) and (not wanted or name.startswith(wanted) or name.endswith(f"/{wanted}"))
+        if only in ("", degree) and (not wanted or _means(name, wanted))
     ]
     return float(max(fitting)[-1]) if fitting else 0.0
+
+
+def _spaced(category: str) -> str:
+    return re.sub(r"[-_]", " ", category.strip().casefold())
+
+
+def _means(name: str, wanted: str) -> bool:
+    return name.startswith(wanted) or name.endswith(f"/{wanted}") or (name != "" and wanted.endswith(f"/{name}"))
 
 
 @lru_cache(maxsize=1)
@@ -48,19 +58,19 @@ def read_penalties(name: str) -> Mapping[str, float]:
         return rules.penalties
     path = Path(name)
     if not path.suffix and not path.exists():
-        raise ConfigError(f"There are no penalties {name!r}. Give mqm, or a TOML file such as penalties.toml.")
+        raise ConfigError(f"Unknown penalties {name!r}. Give mqm, or a TOML file such as penalties.toml.")
     data: Mapping[str, object] = read_toml(path, path=path)
     rules_of = data.get("spans")
     holder = cast(Mapping[str, object], rules_of) if isinstance(rules_of, Mapping) else data
     given = holder.get("penalties", None if "instruction" in data else holder)
     if not isinstance(given, Mapping) or not given:
-        raise DataError("has no table of penalties, such as minor = 1 and major = 5", path=path)
+        raise DataError("no table of penalties found; expected lines such as minor = 1 and major = 5", path=path)
     table = cast(Mapping[str, object], given)
     for key, value in table.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
             raise DataError(f"the penalty {key!r} must be a number of at least 0, not {str(value)[:40]!r}", path=path)
     if not any(_parts(key) in ((severity, "") for severity in SEVERITIES) for key in table):
-        raise DataError(f"has no penalty for a severity: {', '.join(SEVERITIES)}", path=path)
+        raise DataError(f"no penalty for any severity; give at least one of {', '.join(SEVERITIES)}", path=path)
     return cast(Mapping[str, float], table)
 
 
@@ -68,4 +78,4 @@ def read_penalties(name: str) -> Mapping[str, float]:
 def _parts(key: str) -> tuple[str, str]:
     """Return the severity and the category that a key of the table means; each may be empty."""
     first, _, rest = key.strip().casefold().partition(" ")
-    return (first, rest.strip()) if first in SEVERITIES else ("", key.strip().casefold())
+    return (first, _spaced(rest)) if first in SEVERITIES else ("", _spaced(key))

@@ -17,20 +17,19 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyjudge.records.calibration import Figure
 
-from .rankings import CELLS, PairCounts, Spearman, Sums, joined, pair_rates
+from .rankings import Spearman, Sums, joined, pair_rates, weighted_pairs
 from .resampling import Codes, Floats, Weights, codes_of, draws, ratio, scores_of, within
 
 MAX_CATEGORIES = 200
 """With more different values the measures of categories are None."""
 
-_MOST_WEIGHTED = 5_000
-"""With more items of unequal weight, pairs are not counted."""
 Flags = NDArray[np.bool_]
 
 Rates = dict[str, Floats]
@@ -156,11 +155,9 @@ def _measures(sample: _Sample, pass_from: tuple[float, float] | None) -> list[Ca
         _Pearson(sample),
         lambda weights: {"spearman": spearman(weights)},
     ]
-    if sample.weights is None or len(sample.first) <= _MOST_WEIGHTED:
-        exact_up_to = CELLS if sample.weights is None else _MOST_WEIGHTED  # linearisation is about equal weights
-        codes = sample.first_codes, sample.second_codes, sample.groups, sample.clusters
-        pairs = PairCounts(*codes, exact_up_to=exact_up_to)
-        measures.append(lambda weights: pair_rates(pairs, weights))
+    pairs = weighted_pairs(sample.first_codes, sample.second_codes, sample.groups, sample.clusters, sample.weights)
+    if pairs is not None:
+        measures.append(partial(pair_rates, pairs))
     values = np.unique(np.concatenate([sample.first, sample.second]))
     if len(values) <= MAX_CATEGORIES:
         measures.append(_Categories(sample, values))
