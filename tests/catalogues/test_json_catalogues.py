@@ -60,6 +60,12 @@ def test_plural_forms_are_known_by_their_keys(source, target, expected):
     assert not catalogue.missing
 
 
+def test_the_authors_in_files_of_translatewiki_are_no_messages():
+    content = '{"@metadata": {"authors": ["Amire80", "YaronSh"]}, "save": "שמירה"}'
+
+    assert [each.key for each in read("json", content, '{"save": "Save"}').messages] == ["save"]
+
+
 def test_a_webextension_has_descriptions():
     source = (
         '{"hi": {"message": "Hi $USER$", "description": "A greeting", "placeholders": {"user": {"content": "$1"}}}}'
