@@ -12,6 +12,9 @@ from .language_facts import base_of, language_facts
 
 _FILE_FORMATS = {"gettext", "qt"}
 """Formats in which the file decides on the forms, and a message has one text for each."""
+_OF_ANY_LIBRARY = {"json", "rails"}
+"""Formats of many libraries, some of which know only the forms `one` and `other`."""
+_FEWEST_MESSAGES = 3
 _WITH_SUBSTITUTE = {"android", "arb", "fluent", "stringsdict", "xcstrings"}
 """Formats whose programs show the form `other` where another is missing."""
 
@@ -30,11 +33,20 @@ def plural_findings(catalogue: Catalogue) -> Iterator[FormFinding]:
     if is_declared and catalogue.plural_categories:
         yield from _header(catalogue)
     needed = catalogue.plural_categories if is_declared else integer_categories(language)
-    for forms in _forms(catalogue):
+    all_forms = list(_forms(catalogue))
+    if catalogue.file.format in _OF_ANY_LIBRARY and (lacking := _never_given(all_forms, needed)):
+        named = ", ".join(map(repr, lacking))
+        message = (
+            f"None of the {len(all_forms)} messages with plural forms has {named}, which the language needs;"
+            " the program may know only 'one' and 'other'."
+        )
+        yield FormFinding(None, Finding("plural_missing", "warn", message))
+        needed = [category for category in needed if category not in lacking]
+    for forms in all_forms:
         has_substitute = catalogue.file.format in _WITH_SUBSTITUTE or not {"icu", "apple"}.isdisjoint(forms[0].syntaxes)
         yield from _missing(forms, needed, has_substitute=has_substitute)
         if not is_declared:
-            yield from _unknown(forms, language)
+            yield from _unknown(forms, language, catalogue.file.source_language)
 
 
 def _forms(catalogue: Catalogue) -> Iterator[Sequence[Message]]:
@@ -82,10 +94,22 @@ def _missing(forms: Sequence[Message], needed: Sequence[str], *, has_substitute:
         yield FormFinding(translated[0], Finding("plural_missing", severity, f"{message}{instead}."))
 
 
-def _unknown(forms: Sequence[Message], language: str) -> Iterator[FormFinding]:
-    """Find forms that the language does not have; zero and exact numbers may be given in any."""
-    known = plural_categories(language)
+def _never_given(all_forms: Sequence[Sequence[Message]], needed: Sequence[str]) -> Sequence[str]:
+    """Return the forms beside `one` and `other` that a language needs and no message has; none if there are few."""
+    given = {form.plural for forms in all_forms for form in forms}
+    lacking = [category for category in needed if category not in ("one", "other")]
+    are_many = len(all_forms) >= _FEWEST_MESSAGES and "other" in given
+    return lacking if are_many and given <= {"zero", "one", "other"} - {*lacking} else ()
+
+
+def _unknown(forms: Sequence[Message], language: str, source: str) -> Iterator[FormFinding]:
+    """Find forms that the language does not have; zero and exact numbers may be given in any.
+
+    A form that the source has is no more than superfluous: translators fill in what they are shown.
+    """
+    known, of_source = plural_categories(language), integer_categories(source)
     for form in forms if known else ():
         if form.plural in CATEGORIES and form.plural not in known and form.plural != "zero":
             message = f"The language has no plural form {form.plural!r}; it has {', '.join(known)}."
-            yield FormFinding(form, Finding("plural_unknown", "warn", message))
+            severity: Severity = "info" if form.plural in of_source else "warn"
+            yield FormFinding(form, Finding("plural_unknown", severity, message))
