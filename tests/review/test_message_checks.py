@@ -72,6 +72,13 @@ PLANTED = [
     ),
     ("wrong_language", "fail", "de", "The order has been placed.", "Votre commande a bien été enregistrée."),
     ("wrong_language", "warn", "hr", "Enter the Code", "Unesite kôd za prijavu"),
+    ("markup_lost", "warn", "de", "<html>Always white background</html>", "Immer weißer Hintergrund"),
+    ("markup_added", "warn", "ja", "Run a script.<br/>It is here", "スクリプトを<br/>実行します。<br/>ここにあります"),
+    ("wrong_script", "warn", "zh-Hans", "Pause torrents", "暂停 torrent"),
+    ("wrong_script", "warn", "ko", "URLs", "URL"),
+    ("wrong_script", "fail", "mk", "This project cannot be archived", "This project can not be archived"),
+    ("wrong_script", "fail", "de", "Delete the file", "حذف الملف الآن"),
+    ("url_lost", "warn", "fr", "Match a scheme (e.g., https://example.com)", "Schéma (ex. : https://exemple.com)"),
     ("url_lost", "fail", "ko", "See https://example.com/help for help", "도움말은 https://example.com/halp 을 보세요"),
 ]
 
@@ -149,6 +156,15 @@ FINE = [
     ("de", "translator-credits", "Jane Doe <jane@example.org>\nJohn Doe"),
     ("fr", "Nothing to see", "Nous nous arrêtons"),
     ("zh-Hans", "video, driver, card, hardware", "视频, 驱动, 卡, 硬件"),
+    ("nl", "Usage: %s [<option>...] <link>", "Gebruik: %s [<optie>...] <koppeling>"),
+    ("sv", "I<section> B<Note:> see below", "I<sektion> B<Observera:> se nedan"),
+    (
+        "ru",
+        "Too many failed attempts, please try again in %minutes% minutes.",
+        "Слишком много попыток, повторите через %minutes% минуту.|Слишком много попыток, повторите через %minutes% "
+        "минуты.|Слишком много попыток, повторите через %minutes% минут.",
+    ),
+    ("ru", "", "%(date)s в %(time)s"),
     ("ru", "{{count}} files of {total}", "{{count}} файлов из {total}"),
 ]
 
