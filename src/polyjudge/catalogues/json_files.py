@@ -9,7 +9,6 @@ from .entries import Entry, Problems
 from .json_texts import Leaf, leaves
 from .nested_keys import Value, keyed_entries
 
-
 _METADATA = "@metadata"
 """The key of the authors in files of translatewiki.net."""
 

@@ -4,7 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from polyjudge.catalogues.plurals import CATEGORIES, integer_categories, plural_categories
+from polyjudge.catalogues.entries import OF_ANY_LIBRARY
+from polyjudge.catalogues.plurals import (
+    CATEGORIES,
+    integer_categories,
+    knows_one_and_other_only,
+    plural_categories,
+)
 from polyjudge.records.findings import Finding, Severity
 from polyjudge.records.messages import Catalogue, Message
 
@@ -12,9 +18,7 @@ from .language_facts import base_of, language_facts
 
 _FILE_FORMATS = {"gettext", "qt"}
 """Formats in which the file decides on the forms, and a message has one text for each."""
-_OF_ANY_LIBRARY = {"json", "rails"}
-"""Formats of many libraries, some of which know only the forms `one` and `other`."""
-_FEWEST_MESSAGES = 3
+_ENGLISH = ("one", "other")
 _WITH_SUBSTITUTE = {"android", "arb", "fluent", "stringsdict", "xcstrings"}
 """Formats whose programs show the form `other` where another is missing."""
 
@@ -34,14 +38,15 @@ def plural_findings(catalogue: Catalogue) -> Iterator[FormFinding]:
         yield from _header(catalogue)
     needed = catalogue.plural_categories if is_declared else integer_categories(language)
     all_forms = list(_forms(catalogue))
-    if catalogue.file.format in _OF_ANY_LIBRARY and (lacking := _never_given(all_forms, needed)):
-        named = ", ".join(map(repr, lacking))
+    names = [{form.plural for form in forms} for forms in all_forms]
+    if catalogue.file.format in OF_ANY_LIBRARY and knows_one_and_other_only(names, language):
+        named = ", ".join(repr(category) for category in needed if category not in _ENGLISH)
         message = (
-            f"None of the {len(all_forms)} messages with plural forms has {named}, which the language needs;"
+            f"Almost none of the {len(all_forms)} messages with plural forms has {named}, which the language needs;"
             " the program may know only 'one' and 'other'."
         )
         yield FormFinding(None, Finding("plural_missing", "warn", message))
-        needed = [category for category in needed if category not in lacking]
+        needed = _ENGLISH
     for forms in all_forms:
         has_substitute = catalogue.file.format in _WITH_SUBSTITUTE or not {"icu", "apple"}.isdisjoint(forms[0].syntaxes)
         yield from _missing(forms, needed, has_substitute=has_substitute)
@@ -92,14 +97,6 @@ def _missing(forms: Sequence[Message], needed: Sequence[str], *, has_substitute:
         instead = f"; 'other' is shown in {'its' if len(lacking) == 1 else 'their'} place" if is_shown_instead else ""
         severity: Severity = "warn" if is_shown_instead else "fail"
         yield FormFinding(translated[0], Finding("plural_missing", severity, f"{message}{instead}."))
-
-
-def _never_given(all_forms: Sequence[Sequence[Message]], needed: Sequence[str]) -> Sequence[str]:
-    """Return the forms beside `one` and `other` that a language needs and no message has; none if there are few."""
-    given = {form.plural for forms in all_forms for form in forms}
-    lacking = [category for category in needed if category not in ("one", "other")]
-    are_many = len(all_forms) >= _FEWEST_MESSAGES and "other" in given
-    return lacking if are_many and given <= {"zero", "one", "other"} - {*lacking} else ()
 
 
 def _unknown(forms: Sequence[Message], language: str, source: str) -> Iterator[FormFinding]:
