@@ -107,7 +107,7 @@ class MessageChecker:
         found = [*doubled_words(plain.text, part.source, language)]
         if source:
             yield from placeholder_findings(message, language.tag)
-            yield from markup_findings(text, source)
+            yield from markup_findings(text, source, is_qt=form == "qt")
             yield from address_findings(text, source)
             if part.mark:
                 yield from accelerator_findings(text, source, is_usual=has_shortcuts)

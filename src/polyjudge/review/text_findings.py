@@ -155,8 +155,10 @@ def _is_long_label(part: Part) -> bool:
 def _is_uncertain(kind: str, part: Part, check: TextCheck, file: "FileFacts") -> bool:
     """Say whether what fails in a text may well be right in a message."""
     if kind == "wrong_script":
-        share = check.script.share
-        return share is not None and share < FAILING_SHARE and not _is_phrase_of_another(part, file.language)
+        share = 1 if check.script.share is None else check.script.share
+        if share >= FAILING_SHARE:
+            return _is_letter_beside_names(part, file.language)
+        return not _is_phrase_of_another(part, file.language)
     if kind == "wrong_length":
         return len(part.source) < _SHORT_SOURCE
     if kind == "cut_off":
@@ -234,6 +236,12 @@ def _is_defined(finding: Finding, part: Part) -> bool:
     text, start, end = part.message.translation, *_place(finding, part)
     line = text.rfind("\n", 0, start) + 1
     return _GAP.match(text, end) is not None and _NAMES.fullmatch(text, line, start) is not None
+
+
+def _is_letter_beside_names(part: Part, language: Language) -> bool:
+    """Say whether a text is a sign of the language beside names that the source has too: `SAS 키`."""
+    ours = word_texts(part.plain.text)
+    return len(ours) > 1 and sum(len(word) for word in ours if is_accepted(word, language)) == 1
 
 
 def _is_phrase_of_another(part: Part, language: Language) -> bool:
