@@ -61,11 +61,20 @@ def test_plural_forms_are_known_by_their_keys(source, target, expected):
 
 
 def test_a_lone_other_is_a_plural_form_only_if_the_source_has_another():
-    source = '{"a": {"other": "Other"}, "b": {"one": "{{n}} file", "other": "{{n}} files"}}'
+    source = (
+        '{"c": "Why?", "c_other": "Other", "a": {"other": "Other"}, "b": {"one": "{{n}} file", "other": "{{n}} files"}}'
+    )
 
-    catalogue = read("json", '{"a": {"other": "Autre"}, "b": {"other": "{{n}} fichiers"}}', source)
+    catalogue = read(
+        "json", '{"c": "?", "c_other": "Autre", "a": {"other": "Autre"}, "b": {"other": "{{n}} fichiers"}}', source
+    )
 
-    assert [(each.key, each.plural) for each in catalogue.messages] == [("a", ""), ("b", "other")]
+    assert [(each.key, each.plural, each.source) for each in catalogue.messages] == [
+        ("c", "", "Why?"),
+        ("c", "", "Other"),
+        ("a", "", "Other"),
+        ("b", "other", "{{n}} files"),
+    ]
 
 
 def test_the_form_one_is_for_one_alone_where_the_program_knows_no_other_forms():

@@ -81,11 +81,10 @@ def paired(file: CatalogueFile, targets: Texts, sources: Texts | None) -> Catalo
     messages, problems = list[Message](), list(targets.problems)
     plurals = _plurals(targets.entries) if file.format in OF_ANY_LIBRARY else {}
     are_ones_exact = knows_one_and_other_only(plurals.values(), file.language)
-    for entry in targets.entries:
-        forms = by_key.get(entry.key, {})
+    for target in targets.entries:
+        forms = by_key.get(target.key, {})
         # A lone `other` in both is a label called so, or a text for any number.
-        is_label = plurals.get(entry.key) == {"other"} == {*forms}
-        target = replace(entry, plural="") if is_label else entry
+        is_label = plurals.get(target.key) == {"other"} == {*forms} - {""}
         source = _source_of(target.plural, forms, file.language) if forms else None
         is_for_one = are_ones_exact and target.plural == "one"
         source = forms.get("one", source) if is_for_one else source
@@ -93,7 +92,8 @@ def paired(file: CatalogueFile, targets: Texts, sources: Texts | None) -> Catalo
             problems.append((target.line, f"has no text for the key {target.key[:100]!r}, but another value"))
         elif (source or target).is_translatable and (target.text or source is None or source.text):
             message = _message(target, source, "" if sources else _as_source(target.key), file.language)
-            messages.append(replace(message, is_exact=message.is_exact or is_for_one))
+            plural = "" if is_label else message.plural
+            messages.append(replace(message, plural=plural, is_exact=message.is_exact or is_for_one))
     given = {target.key for target in targets.entries}
     return Catalogue(
         file=file,
