@@ -42,7 +42,7 @@ def test_without_a_file_of_sources_a_key_that_is_a_sentence_is_the_source():
         (
             {"item_one": "{{count}} item", "item_other": "{{count}} items", "one_other": "x"},
             {"item_one": "a", "item_few": "b", "item_many": "c", "item_other": "d", "one_other": "y"},
-            [("item", "one"), ("item", "few"), ("item", "many"), ("item", "other"), ("one", "other")],
+            [("item", "one"), ("item", "few"), ("item", "many"), ("item", "other"), ("one", "")],
         ),
         ({"a": {"one": "1", "other": "2"}}, {"a": {"few": "y", "other": "z"}}, [("a", "few"), ("a", "other")]),
         ({"item": "a", "item_plural": "b"}, {"item_0": "x", "item_2": "z"}, [("item", "one"), ("item", "many")]),
@@ -58,6 +58,41 @@ def test_plural_forms_are_known_by_their_keys(source, target, expected):
     assert [(each.key, each.plural) for each in catalogue.messages] == expected
     assert all(each.source for each in catalogue.messages)
     assert not catalogue.missing
+
+
+def test_a_lone_other_is_a_plural_form_only_if_the_source_has_another():
+    source = (
+        '{"c": "Why?", "c_other": "Other", "a": {"other": "Other"}, "b": {"one": "{{n}} file", "other": "{{n}} files"}}'
+    )
+
+    catalogue = read(
+        "json", '{"c": "?", "c_other": "Autre", "a": {"other": "Autre"}, "b": {"other": "{{n}} fichiers"}}', source
+    )
+
+    assert [(each.key, each.plural, each.source) for each in catalogue.messages] == [
+        ("c", "", "Why?"),
+        ("c", "", "Other"),
+        ("a", "", "Other"),
+        ("b", "other", "{{n}} files"),
+    ]
+
+
+def test_the_form_one_is_for_one_alone_where_the_program_knows_no_other_forms():
+    source = {key: {"one": "a file", "other": "{{n}} files"} for key in "abcd"}
+    target = {key: {"one": "файл", "other": "{{n}} файлов"} for key in "abcd"}
+
+    binary = read("json", json.dumps(target), json.dumps(source), language="ru")
+    target["a"] |= {"few": "{{n}} файла", "many": "{{n}} файлов"}
+    by_number = read("json", json.dumps(target), json.dumps(source), language="ru")
+
+    assert [(each.source, each.is_exact) for each in binary.messages[:2]] == [("a file", True), ("{{n}} files", False)]
+    assert [(each.source, each.is_exact) for each in by_number.messages[:1]] == [("{{n}} files", False)]
+
+
+def test_the_authors_in_files_of_translatewiki_are_no_messages():
+    content = '{"@metadata": {"authors": ["Amire80", "YaronSh"]}, "save": "שמירה"}'
+
+    assert [each.key for each in read("json", content, '{"save": "Save"}').messages] == ["save"]
 
 
 def test_a_webextension_has_descriptions():

@@ -64,6 +64,24 @@ RESX = """\
 """
 
 
+@for_each(
+    ("language", "count", "plurals"),
+    [
+        ("cs", 3, "one few other"), ("cs", 4, "one few many other"), ("pt_BR", 2, "one other"),
+        ("pt_BR", 3, "one many other"), ("he", 4, "one two many other"), ("he", 2, "one other"), ("hu", 1, "other"),
+        ("lv", 3, "one other zero"), ("ru", 6, "0 1 2 3 4 5"),
+    ],
+)  # fmt: skip
+def test_plural_forms_of_qt_are_named_by_how_many_there_are(language, count, plurals):
+    forms = "".join(f"<numerusform>%n {place}</numerusform>" for place in range(count))
+    content = QT[: QT.index("<context>")].replace("pl_PL", language) + (
+        '<context><name>A</name><message numerus="yes"><source>%n file(s)</source>'
+        f"<translation>{forms}</translation></message></context></TS>"
+    )
+
+    assert " ".join(each.plural for each in read("qt", content, language="").messages) == plurals
+
+
 def test_qt_files_have_contexts_states_plural_forms_and_lines():
     catalogue = read("qt", QT, language="")
 

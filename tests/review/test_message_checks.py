@@ -72,6 +72,15 @@ PLANTED = [
     ),
     ("wrong_language", "fail", "de", "The order has been placed.", "Votre commande a bien été enregistrée."),
     ("wrong_language", "warn", "hr", "Enter the Code", "Unesite kôd za prijavu"),
+    ("markup_lost", "warn", "de", "<html>Always white background</html>", "Immer weißer Hintergrund"),
+    ("markup_added", "warn", "ja", "Run a script.<br/>It is here", "スクリプトを<br/>実行します。<br/>ここにあります"),
+    ("wrong_script", "warn", "zh-Hans", "Pause torrents", "暂停 torrent"),
+    ("wrong_script", "warn", "ko", "URLs", "URL"),
+    ("wrong_script", "fail", "mk", "This project cannot be archived", "This project can not be archived"),
+    ("wrong_script", "fail", "de", "Delete the file", "حذف الملف الآن"),
+    ("markup_added", "warn", "uk", "We <Bold>don't</Bold> do so", "Ми <Bold>не</Bold> робимо й <Bold>не</Bold> будемо"),
+    ("wrong_script", "warn", "ko", "Event Hub SAS Key", "Event Hub SAS 키"),
+    ("url_lost", "warn", "fr", "Match a scheme (e.g., https://example.com)", "Schéma (ex. : https://exemple.com)"),
     ("url_lost", "fail", "ko", "See https://example.com/help for help", "도움말은 https://example.com/halp 을 보세요"),
 ]
 
@@ -149,6 +158,17 @@ FINE = [
     ("de", "translator-credits", "Jane Doe <jane@example.org>\nJohn Doe"),
     ("fr", "Nothing to see", "Nous nous arrêtons"),
     ("zh-Hans", "video, driver, card, hardware", "视频, 驱动, 卡, 硬件"),
+    ("nl", "Usage: %s [<option>...] <link>", "Gebruik: %s [<optie>...] <koppeling>"),
+    ("lv", "<Answer: {question}>", "<Atbilde: {question}>"),
+    ("fr", "Usage: --force-<thing>", "Utilisation : --force-<option>"),
+    ("sv", "I<section> B<Note:> see below", "I<sektion> B<Observera:> se nedan"),
+    (
+        "ru",
+        "Too many failed attempts, please try again in %minutes% minutes.",
+        "Слишком много попыток, повторите через %minutes% минуту.|Слишком много попыток, повторите через %minutes% "
+        "минуты.|Слишком много попыток, повторите через %minutes% минут.",
+    ),
+    ("ru", "", "%(date)s в %(time)s"),
     ("ru", "{{count}} files of {total}", "{{count}} файлов из {total}"),
 ]
 
@@ -156,6 +176,13 @@ FINE = [
 @for_each(("language", "source", "translation"), FINE, ids=lambda case: f"{case[0]} {case[1]}")
 def test_a_good_translation_has_no_finding_that_fails_or_warns(language, source, translation):
     assert {kind: level for kind, level in kinds(source, translation, language).items() if level != "info"} == {}
+
+
+def test_a_text_that_begins_with_a_tag_is_html_in_qt():
+    texts = "Allows positioning of sound", '<p dir="RTL">מאפשר מיקום של צלילים</p>'
+
+    assert kinds(*texts, language="he", form="qt") == {"markup_added": "warn"}
+    assert kinds(*texts, language="he") == {"markup_added": "fail"}
 
 
 def test_every_finding_of_messages_is_described_and_has_a_name_of_its_own():

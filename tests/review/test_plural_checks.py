@@ -54,6 +54,37 @@ def test_a_form_that_the_language_does_not_have_is_named_and_zero_may_be_given_i
     assert forms("ja", "json", {"other": "%d 個のファイル", "zero": "ファイルはありません"}) == []
 
 
+@for_each("form", ["json", "rails"])
+def test_a_file_without_any_form_beside_one_and_other_warns_once(form):
+    messages = [
+        message("%d files", f"%d soubor {plural}", plural=plural, key=key)
+        for key in "abc"
+        for plural in ("one", "other")
+    ]
+
+    [found] = findings(*messages, language="cs", form=form)
+
+    assert (found.kind, found.severity) == ("plural_missing", "warn")
+    assert "Almost none of the 3 messages with plural forms has 'few'" in found.message
+    few = message("%d files", "%d soubory", plural="few", key="a")
+    again = findings(*messages, few, language="cs", form=form)
+    assert [(each.kind, each.severity) for each in again] == [("plural_missing", "fail")] * 2
+
+
+def test_a_form_of_the_source_that_the_language_does_not_have_is_for_information():
+    assert forms("ja", "json", {"one": "%d 個", "other": "%d 個のファイル"}) == [("plural_unknown", "info")]
+
+
+def test_a_number_that_is_missing_in_the_form_one_of_more_numbers_is_explained():
+    given = {"one": "Удалена страница", "few": "%d страницы", "many": "%d страниц", "other": "%d страницы"}
+    messages = [message("%d pages", text, plural=plural, key="k") for plural, text in given.items()]
+
+    [found] = findings(*messages, language="ru", form="android")
+
+    assert (found.kind, found.severity) == ("placeholder_lost", "fail")
+    assert "The form 'one' is for 1, 21, 31 and others." in found.message
+
+
 def test_an_empty_form_beside_others_fails_and_a_message_without_any_is_not_translated():
     found = forms("de", "gettext", {"one": "%d Datei", "other": ""}, plural_categories=("one", "other"))
 

@@ -1,12 +1,17 @@
 """The texts of a file of one language, and their pairing with those of the file with the sources."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from polyjudge.records.messages import Catalogue, CatalogueFile, Message, MessageState, PlaceholderSyntax
 
-from .plurals import CATEGORIES, is_category_of_one, is_exact_category
+from .plurals import CATEGORIES, is_category_of_one, is_exact_category, knows_one_and_other_only
+
+OF_ANY_LIBRARY = ("json", "rails")
+"""Formats of many libraries, some of which know only the plural forms `one` and `other`."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -74,13 +79,21 @@ def paired(file: CatalogueFile, targets: Texts, sources: Texts | None) -> Catalo
     for source in sources.entries if sources else ():
         by_key.setdefault(source.key, {})[source.plural] = source
     messages, problems = list[Message](), list(targets.problems)
+    plurals = _plurals(targets.entries) if file.format in OF_ANY_LIBRARY else {}
+    are_ones_exact = knows_one_and_other_only(plurals.values(), file.language)
     for target in targets.entries:
         forms = by_key.get(target.key, {})
+        # A lone `other` in both is a label called so, or a text for any number.
+        is_label = plurals.get(target.key) == {"other"} == {*forms} - {""}
         source = _source_of(target.plural, forms, file.language) if forms else None
+        is_for_one = are_ones_exact and target.plural == "one"
+        source = forms.get("one", source) if is_for_one else source
         if source and source.is_translatable and not target.is_translatable and not target.text:
             problems.append((target.line, f"has no text for the key {target.key[:100]!r}, but another value"))
         elif (source or target).is_translatable and (target.text or source is None or source.text):
-            messages.append(_message(target, source, "" if sources else _as_source(target.key), file.language))
+            message = _message(target, source, "" if sources else _as_source(target.key), file.language)
+            plural = "" if is_label else message.plural
+            messages.append(replace(message, plural=plural, is_exact=message.is_exact or is_for_one))
     given = {target.key for target in targets.entries}
     return Catalogue(
         file=file,
@@ -88,6 +101,15 @@ def paired(file: CatalogueFile, targets: Texts, sources: Texts | None) -> Catalo
         missing=tuple(_missing(forms) for key, forms in by_key.items() if key not in given and _is_needed(forms)),
         problems=tuple(sorted(problems)),
     )
+
+
+def _plurals(entries: Iterable[Entry]) -> dict[str, set[str]]:
+    """Return the plural forms of each key that has some."""
+    found = defaultdict[str, set[str]](set)
+    for entry in entries:
+        if entry.plural:
+            found[entry.key].add(entry.plural)
+    return found
 
 
 def _source_of(plural: str, forms: dict[str, Entry], language: str) -> Entry:

@@ -9,11 +9,16 @@ from .entries import Entry, Problems
 from .json_texts import Leaf, leaves
 from .nested_keys import Value, keyed_entries
 
+_METADATA = "@metadata"
+"""The key of the authors in files of translatewiki.net."""
+
 
 def read_json(content: bytes, path: str, problems: Problems) -> Iterator[Entry]:
     """Yield the texts of a file of keys and texts."""
     found = [
-        Value(each.path, each.text, each.line, each.word == "null") for each in json_leaves(content, path, problems)
+        Value(each.path, each.text, each.line, each.word == "null")
+        for each in json_leaves(content, path, problems)
+        if not each.path or each.path[0] != _METADATA
     ]
     return keyed_entries(found)
 

@@ -12,12 +12,17 @@ _TAG = re.compile(
     r"(?:\.[A-Za-z0-9-]{3,15})?(?:@([A-Za-z]{2,12}))?"
 )
 _MODIFIERS = {"latin": "Latn", "cyrillic": "Cyrl", "arabic": "Arab", "devanagari": "Deva", "hebrew": "Hebr"}
-_ENGLISH_REGIONS = ("US", "GB")
+_ENGLISH_REGIONS = ("US", "GB", "EN")
+"""Those that files of sources name; `en_EN` is no region, but some projects write it."""
+_WORDS = frozenset(("arm", "mac", "may", "per"))
+"""Old codes of languages that are words in names of files: `accelerators_mac.properties`."""
 
 
 @lru_cache(maxsize=4000)
 def language_tag(name: str) -> str:
     """Return the tag of a language as the table of languages has it, else as BCP 47 writes it; empty if it is none."""
+    if name.lower() in _WORDS:
+        return ""
     match = _TAG.fullmatch(name.strip().removeprefix("b+").replace("+", "-"))
     if match is None:
         return ""

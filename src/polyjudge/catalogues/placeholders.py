@@ -66,7 +66,7 @@ _PATTERNS: dict[PlaceholderSyntax, str] = {
     "apple": rf"%(?:\d{{1,2}}\$)?(?:#@[^@\s]{{1,100}}@|@|arg\b|{_CONVERSION})",
     "printf": rf"%(?:\d{{1,2}}\$)?{_CONVERSION}",
     "qt": r"%L?(?:[1-9]\d?|n)",
-    "brace": r"\$?\{(?:[A-Za-z_$][\w.$-]*|\d{1,3})?(?:\[[^\[\]{}]{0,40}\])*(?:![rsa])?(?:[:,][^{}]{0,80})?\}",
+    "brace": r"\$?\{(?:(?:[A-Za-z_$][\w.$-]*|\d{1,3})(?:\[[^\[\]{}]{0,40}\])*)?(?:![rsa])?(?:[:,][^{}]{0,80})?\}",
     "template": r"\$[A-Za-z_][\w@]*\$|\$[1-9]",
 }
 _LITERALS: dict[PlaceholderSyntax, str] = {
@@ -178,6 +178,7 @@ def compare_placeholders(
             return [*found, mixed]
         theirs, ours = _numbered(theirs), _numbered(ours)
     missing, extra, others = _compared(theirs, ours)
+    extra = [each for each in extra if not _is_percentage(each, source)]
     if is_exact:
         number = _number(missing, [*theirs, *ours]), _number(extra, [*theirs, *ours])
         missing = [each for each in missing if each not in number]
@@ -210,6 +211,11 @@ def _compared(
         if changed is not None:
             others.append(Difference("reordered", changed.text, changed.start, changed.end))
     return missing, extra, others
+
+
+def _is_percentage(placeholder: Placeholder, source: str) -> bool:
+    """Say whether a placeholder of Qt is a number in percent, whose sign comes first in Turkish: `%10` for `10%`."""
+    return placeholder.syntax == "qt" and f"{placeholder.text.strip('%')}%" in source
 
 
 def _some(placeholders: Sequence[Placeholder], counts: Counter[str]) -> list[Placeholder]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
@@ -14,6 +14,9 @@ CATEGORIES = ("zero", "one", "two", "few", "many", "other")
 _NUMBERS = range(1001)
 _BY_NAME = {"zero": (0,), "one": (1,), "two": (2,)}
 """The numbers of forms that a language does not have, and a file has all the same."""
+_ENGLISH = ("one", "other")
+_FEWEST_MESSAGES, _RARELY = 3, 0.1
+"""Files with fewer messages with plural forms say nothing about their program; nor do forms of so few of them."""
 _FEW = 2
 """A form for at most so many numbers may name them in words."""
 _HEADER = re.compile(r"\s*nplurals\s*=\s*(\d{1,3})\s*;\s*plural\s*=([^;]*);?\s*", re.IGNORECASE)
@@ -54,6 +57,17 @@ def plural_category(language: str, number: int) -> str:
     """Return the category of a whole number; empty if the language is not known."""
     found = _language(language)
     return found.categories[found.rule(abs(number))] if found else ""
+
+
+def knows_one_and_other_only(forms: Collection[Collection[str]], language: str) -> bool:
+    """Say whether messages have, but for a few, no other forms than `one` and `other`, though the language needs some.
+
+    The libraries for JSON and YAML that know only these two show `one` for the number one alone.
+    """
+    needed = {category for category in integer_categories(language) if category not in _ENGLISH}
+    given = sum(not needed.isdisjoint(each) for each in forms)
+    is_sure = len(forms) >= _FEWEST_MESSAGES and any("other" in each for each in forms)
+    return bool(needed) and is_sure and given < _RARELY * len(forms)
 
 
 def is_exact_category(language: str, category: str) -> bool:

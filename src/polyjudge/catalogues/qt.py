@@ -1,6 +1,6 @@
 """Read the translation files of Qt."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -10,12 +10,12 @@ from polyjudge.records.messages import Catalogue, CatalogueFile, Message, Messag
 from .content import character
 from .entries import Problems, is_exact, repeated
 from .language_names import language_tag
-from .plurals import integer_categories
+from .plurals import integer_categories, plural_categories
 from .xml_tree import Element, parse_xml
 
 _SYNTAXES: tuple[PlaceholderSyntax, ...] = ("qt",)
-_OTHER_ORDER = {"lv": ("one", "other", "zero")}
-"""Languages whose forms Qt has in another order than CLDR."""
+_OTHER_FORMS = {"lv": ("one", "other", "zero"), "he": ("one", "two", "many", "other")}
+"""Forms in another order than those of CLDR, or of an older CLDR, by which platforms of translators still write."""
 _OBSOLETE = ("obsolete", "vanished")
 
 
@@ -67,11 +67,17 @@ def _messages(element: Element, context: str, language: str) -> Iterator[Message
         yield _translated(base, target, kind)
         return
     forms = list(target.elements("numerusform")) if target else []
-    categories = _OTHER_ORDER.get(language.partition("-")[0], integer_categories(language))
-    for place, form in enumerate(forms):
-        plural = categories[place] if len(categories) == len(forms) else str(place)
+    categories = _categories(language, len(forms))
+    for plural, form in zip(categories, forms, strict=True):
         named = replace(base, line=form.line, plural=plural, is_exact=is_exact(plural, language))
         yield _translated(named, form, kind)
+
+
+def _categories(language: str, count: int) -> Sequence[str]:
+    """Return the categories of so many forms: Qt has those of whole numbers, platforms of translators write all."""
+    own = _OTHER_FORMS.get(language.partition("-")[0], ())
+    known = (own, integer_categories(language), plural_categories(language), ("one", "other"), ("other",))
+    return next((each for each in known if len(each) == count), tuple(map(str, range(count))))
 
 
 def _translated(message: Message, target: Element | None, kind: str) -> Message:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from html.entities import html5
 
 from polyjudge.checks.preservation import tag_names
@@ -11,6 +11,25 @@ from polyjudge.text.segments import TAG
 
 _VOID = {"<br>", "<hr>", "<img>", "<input>", "<wbr>", "<x>", "<ph>", "<bx>", "<ex>", "<p>", "<li>", "<tr>", "<td>"}
 """Tags that are not closed, or need not be."""
+_WRAPPERS = frozenset(("<html>", "</html>", "<head>", "</head>", "<body>", "</body>"))
+"""Tags that say only how a text is read, which is as well without them if it has no others."""
+_FORMATTING = _WRAPPERS | {
+    "<p>",
+    "<br>",
+    "<b>",
+    "<i>",
+    "<u>",
+    "<em>",
+    "<strong>",
+    "<small>",
+    "<big>",
+    "<code>",
+    "<span>",
+    "<font>",
+}
+_SINGLE = _VOID | _FORMATTING | {"<a>"}
+"""Tags that may stand alone; others that the source does not close are words in brackets: `[<option>…] <command>`."""
+_POD = re.compile(r"(?<=(?<![A-Za-z])[A-Z])<+")
 _NUMBERED_TAG = re.compile(r"<(/?)(\d{1,3})\s*(/?)>")
 """The tags of i18next for React, which stand for its components: `<0>`, `</0>`, `<1/>`."""
 _NAMES = "amp|lt|gt|quot|apos|nbsp"
@@ -28,24 +47,35 @@ _LITERAL = re.compile(r"(?<![:\\])\\[nrt](?![a-z])")
 """A line break or tab that is written out; in a path, small letters follow."""
 
 
-def markup_findings(text: str, source: str) -> Iterator[Finding]:
-    """Find tags that are missing, added or out of order, broken entities, and broken escape sequences."""
+def markup_findings(text: str, source: str, *, is_qt: bool = False) -> Iterator[Finding]:
+    """Find tags that are missing, added or out of order, broken entities, and broken escape sequences.
+
+    Qt shows a text that begins with a tag as HTML (`is_qt`).
+    """
     if "<" in text or "<" in source:
-        yield from _changed_tags(text, source)
+        yield from _changed_tags(text, source, is_html=is_qt and text.lstrip().startswith("<"))
     if "&" in text:
         yield from _broken_entities(text, source)
     if "\\" in text or "\\" in source:
         yield from _broken_escapes(text, source)
 
 
-def _changed_tags(text: str, source: str) -> Iterator[Finding]:
+def _changed_tags(text: str, source: str, *, is_html: bool) -> Iterator[Finding]:
     ours, theirs = _tags(text), _tags(source)
+    names = _words_in_brackets(theirs)
+    if names == {*theirs} and "<" in _POD.sub("(", source):
+        names |= _words_in_brackets(ours)
+    if names:
+        ours, theirs = ([tag for tag in tags if tag not in names] for tags in (ours, theirs))
     wanted, given = Counter(theirs), Counter(ours)
-    if lost := list((wanted - given).elements()):
-        yield Finding("markup_lost", "fail", f"{'Tag' if len(lost) == 1 else 'Tags'} missing: {', '.join(lost)}.")
-    if added := list((given - wanted).elements()):
+    lost, added = list((wanted - given).elements()), list((given - wanted).elements())
+    if lost:
+        severity: Severity = "warn" if _WRAPPERS.issuperset(lost) and not given else "fail"
+        yield Finding("markup_lost", severity, f"{'Tag' if len(lost) == 1 else 'Tags'} missing: {', '.join(lost)}.")
+    if added:
+        severity = "warn" if not lost and _are_shown(added, ours, theirs, is_html=is_html) else "fail"
         named = f"{'Tag' if len(added) == 1 else 'Tags'} not in the source: {', '.join(added)}."
-        yield Finding("markup_added", "fail", named, *_place_of(added[0], text))
+        yield Finding("markup_added", severity, named, *_place_of(added[0], text))
     if wanted == given and not _disorder(theirs) and (disorder := _disorder(ours)):
         yield Finding(
             "markup_unbalanced",
@@ -55,12 +85,29 @@ def _changed_tags(text: str, source: str) -> Iterator[Finding]:
         )
 
 
+def _words_in_brackets(tags: Sequence[str]) -> set[str]:
+    """Return the tags that are not closed and should be: what a user fills in, as in `[<option>…] <command>`."""
+    return {tag for tag in tags if tag not in _SINGLE and tag[1] != "/" and f"</{tag[1:]}" not in tags}
+
+
+def _are_shown(added: Sequence[str], ours: list[str], theirs: Sequence[str], *, is_html: bool) -> bool:
+    """Say whether added tags are shown right: those of the source again, or those of HTML in a text that is HTML."""
+    is_html = is_html or "<html>" in ours or not _FORMATTING.isdisjoint(theirs)
+    are_known = is_html and _FORMATTING.issuperset(tag.replace("/", "") for tag in added)
+    return (are_known or {*theirs}.issuperset(added)) and not _disorder(ours)
+
+
 def _tags(text: str) -> list[str]:
-    """Return the tags by name; those that are numbers only if one of them is closed."""
+    """Return the tags by name; those that are numbers only if one of them is closed.
+
+    `B<Note:>` is not a tag but the markup of Perl and manual pages, nor is `<Note: …>`.
+    """
+    text = _POD.sub("(", text)
     numbered = list[str]()
     for start, number, end in _NUMBERED_TAG.findall(text):
         numbered += [f"<{number}>", f"</{number}>"] if end else [f"<{start}{number}>"]
-    return [*tag_names(text), *(numbered if any(tag[1] == "/" for tag in numbered) else ())]
+    found = (tag for tag in tag_names(text) if not tag.endswith(":>"))
+    return [*found, *(numbered if any(tag[1] == "/" for tag in numbered) else ())]
 
 
 def _place_of(tag: str, text: str) -> tuple[int, int] | tuple[None, None]:

@@ -23,7 +23,7 @@ from .edges import edge_findings
 from .glossary import Glossary
 from .language_facts import base_of
 from .markup import markup_findings
-from .placeholder_checks import placeholder_findings
+from .placeholder_checks import has_alternatives, placeholder_findings
 from .plain_text import PlainText, plain_text
 from .plural_checks import plural_findings
 from .punctuation import punctuation_findings
@@ -92,7 +92,7 @@ class MessageChecker:
         for part, text_check in zip(parts, self._text_checks(parts, catalogue, language), strict=True):
             for finding in text_check:
                 yield MessageFinding(part.message, finding)
-            if _OF_LENGTH.isdisjoint(finding.kind for finding in text_check):
+            if _OF_LENGTH.isdisjoint(finding.kind for finding in text_check) and not has_alternatives(part.message):
                 for finding in lengths.findings(part):
                     yield MessageFinding(part.message, finding)
             for finding in self._own(part, language, catalogue.file.format, has_shortcuts=has_shortcuts):
@@ -107,7 +107,7 @@ class MessageChecker:
         found = [*doubled_words(plain.text, part.source, language)]
         if source:
             yield from placeholder_findings(message, language.tag)
-            yield from markup_findings(text, source)
+            yield from markup_findings(text, source, is_qt=form == "qt")
             yield from address_findings(text, source)
             if part.mark:
                 yield from accelerator_findings(text, source, is_usual=has_shortcuts)
@@ -183,6 +183,7 @@ def _file_facts(
         pooled=frozenset() if is_other else frozenset(together),
         near=near_languages(language),
         source=base_of(source or "en"),
+        language=language,
     )
 
 

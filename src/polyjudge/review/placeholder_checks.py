@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from polyjudge.catalogues.placeholders import Difference, compare_placeholders
-from polyjudge.catalogues.plurals import plural_categories
+from polyjudge.catalogues.plurals import is_exact_category, plural_categories, plural_category
 from polyjudge.records.findings import Finding, Severity
 from polyjudge.records.messages import Message
 
@@ -18,6 +18,8 @@ _DATE_CONVERSION = re.compile(r"%[-_0^#EO]{0,2}([A-Za-z])")
 _OF_DATES = frozenset("aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYzZ")
 _OF_DATES_ALONE = frozenset("BDHIjkMmPrRTUVwWyYzZ")
 _OF_NUMBERS = frozenset("sdiufxX")
+_WORD = re.compile(r"[^\W\d_]{2}")
+_SHOWN_NUMBERS = 102
 
 
 def placeholder_findings(message: Message, language: str) -> Iterator[Finding]:
@@ -34,12 +36,29 @@ def placeholder_findings(message: Message, language: str) -> Iterator[Finding]:
         if same:
             severity: Severity = "fail" if message.syntaxes or kind in ("missing", "reordered") else "warn"
             place = next((each for each in same if each.start is not None), same[0])
-            yield Finding(name, severity, _sentence(kind, same), place.start, place.end)
+            why = _why_needed(message, language) if kind == "missing" else ""
+            yield Finding(name, severity, _sentence(kind, same) + why, place.start, place.end)
+    if has_alternatives(message):
+        return
     if counts := [each for each in found if each.kind == "count"]:
         is_more = counts[0].start is not None
         name = "placeholder_added" if is_more else "placeholder_lost"
         message_text = f"Too {'many' if is_more else 'few'} occurrences, compared with the source: {_named(counts)}."
         yield Finding(name, "warn", message_text, counts[0].start, counts[0].end)
+
+
+def has_alternatives(message: Message) -> bool:
+    """Say whether a text lists plural forms between bars, as with Symfony: another language has more or fewer."""
+    ours, theirs = message.translation.split("|"), message.source.split("|")
+    return len(ours) != len(theirs) and all(map(_WORD.search, max(ours, theirs, key=len)))
+
+
+def _why_needed(message: Message, language: str) -> str:
+    """Say which numbers a form `one` is for, if it is for more than the number one: sources need not say it there."""
+    numbers = [number for number in range(_SHOWN_NUMBERS) if plural_category(language, number) == "one"]
+    if message.plural != "one" or not numbers or is_exact_category(language, "one"):
+        return ""
+    return f" The form 'one' is for {', '.join(map(str, numbers[:3]))} and others."
 
 
 def is_date_format(source: str) -> bool:

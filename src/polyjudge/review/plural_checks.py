@@ -4,7 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from polyjudge.catalogues.plurals import CATEGORIES, integer_categories, plural_categories
+from polyjudge.catalogues.entries import OF_ANY_LIBRARY
+from polyjudge.catalogues.plurals import (
+    CATEGORIES,
+    integer_categories,
+    knows_one_and_other_only,
+    plural_categories,
+)
 from polyjudge.records.findings import Finding, Severity
 from polyjudge.records.messages import Catalogue, Message
 
@@ -12,6 +18,7 @@ from .language_facts import base_of, language_facts
 
 _FILE_FORMATS = {"gettext", "qt"}
 """Formats in which the file decides on the forms, and a message has one text for each."""
+_ENGLISH = ("one", "other")
 _WITH_SUBSTITUTE = {"android", "arb", "fluent", "stringsdict", "xcstrings"}
 """Formats whose programs show the form `other` where another is missing."""
 
@@ -30,11 +37,21 @@ def plural_findings(catalogue: Catalogue) -> Iterator[FormFinding]:
     if is_declared and catalogue.plural_categories:
         yield from _header(catalogue)
     needed = catalogue.plural_categories if is_declared else integer_categories(language)
-    for forms in _forms(catalogue):
+    all_forms = list(_forms(catalogue))
+    names = [{form.plural for form in forms} for forms in all_forms]
+    if catalogue.file.format in OF_ANY_LIBRARY and knows_one_and_other_only(names, language):
+        named = ", ".join(repr(category) for category in needed if category not in _ENGLISH)
+        message = (
+            f"Almost none of the {len(all_forms)} messages with plural forms has {named}, which the language needs;"
+            " the program may know only 'one' and 'other'."
+        )
+        yield FormFinding(None, Finding("plural_missing", "warn", message))
+        needed = _ENGLISH
+    for forms in all_forms:
         has_substitute = catalogue.file.format in _WITH_SUBSTITUTE or not {"icu", "apple"}.isdisjoint(forms[0].syntaxes)
         yield from _missing(forms, needed, has_substitute=has_substitute)
         if not is_declared:
-            yield from _unknown(forms, language)
+            yield from _unknown(forms, language, catalogue.file.source_language)
 
 
 def _forms(catalogue: Catalogue) -> Iterator[Sequence[Message]]:
@@ -82,10 +99,14 @@ def _missing(forms: Sequence[Message], needed: Sequence[str], *, has_substitute:
         yield FormFinding(translated[0], Finding("plural_missing", severity, f"{message}{instead}."))
 
 
-def _unknown(forms: Sequence[Message], language: str) -> Iterator[FormFinding]:
-    """Find forms that the language does not have; zero and exact numbers may be given in any."""
-    known = plural_categories(language)
+def _unknown(forms: Sequence[Message], language: str, source: str) -> Iterator[FormFinding]:
+    """Find forms that the language does not have; zero and exact numbers may be given in any.
+
+    A form that the source has is no more than superfluous: translators fill in what they are shown.
+    """
+    known, of_source = plural_categories(language), integer_categories(source)
     for form in forms if known else ():
         if form.plural in CATEGORIES and form.plural not in known and form.plural != "zero":
             message = f"The language has no plural form {form.plural!r}; it has {', '.join(known)}."
-            yield FormFinding(form, Finding("plural_unknown", "warn", message))
+            severity: Severity = "info" if form.plural in of_source else "warn"
+            yield FormFinding(form, Finding("plural_unknown", severity, message))

@@ -8,13 +8,15 @@ from msgspec.structs import replace
 
 from polyjudge.checks.completeness import usual_length_share
 from polyjudge.checks.language_signs import neighbours_of
+from polyjudge.checks.script import FAILING_SHARE, is_accepted
 from polyjudge.records.findings import Finding, Severity, TextCheck
 from polyjudge.records.messages import Message
 from polyjudge.records.translation import Language
-from polyjudge.text.segments import plain_words
+from polyjudge.text.segments import plain_words, word_texts
 
 from .accelerators import accelerator_mark
 from .language_facts import base_of
+from .placeholder_checks import has_alternatives
 from .plain_text import PlainText, plain_text
 
 OF_COPIES = {"source_copied", "untranslated", "untranslated_word"}
@@ -61,6 +63,7 @@ class FileFacts(NamedTuple):
     """Languages that short texts are confused with."""
     source: str
     """The first part of the tag of the language of the sources."""
+    language: Language
 
     def is_near(self, tag: str) -> bool:
         """Say whether a language is easily confused with that of the file."""
@@ -108,6 +111,8 @@ def copy_finding(part: Part) -> Finding | None:
 def as_in_message(finding: Finding, part: Part, check: TextCheck, file: "FileFacts") -> Finding | None:
     """Return a finding of a check of any text as it counts in a message; None if it does not."""
     kind = finding.kind
+    if kind in OF_LENGTH and has_alternatives(part.message):
+        return None
     if kind in _ANOTHER_CHECK or (kind == "markup_added" and finding.severity == "fail"):
         return None
     if kind in _DOUBTFUL and _is_doubtful(finding, part, check):
@@ -118,7 +123,7 @@ def as_in_message(finding: Finding, part: Part, check: TextCheck, file: "FileFac
         return replace(finding, severity=_language_severity(part, check, file))
     if finding.severity == "warn" and (kind in _FORM_OF_WARNING or (kind == "wrong_length" and _is_long_label(part))):
         return replace(finding, severity="info")
-    if finding.severity == "fail" and _is_uncertain(kind, part, check):
+    if finding.severity == "fail" and _is_uncertain(kind, part, check, file):
         return replace(finding, severity="warn")
     return finding
 
@@ -132,7 +137,10 @@ def _is_doubtful(finding: Finding, part: Part, check: TextCheck) -> bool:
     if finding.kind == "number_lost":
         return part.message.is_exact
     if finding.kind == "wrong_script":
-        return check.script.share is None or (bool(part.source) and not _WORD.search(part.source))
+        share = check.script.share
+        # The sign of a unit has one letter, and without the source nothing says that more is wanted.
+        is_sign = share is not None and share >= FAILING_SHARE and not part.source and finding.severity == "warn"
+        return share is None or is_sign or (bool(part.source) and not _WORD.search(part.source))
     if finding.kind == "model_note":
         is_of_source = ":" in part.message.source or "note" in part.message.source.casefold()
         return words.endswith((":", "：")) and is_of_source
@@ -144,10 +152,13 @@ def _is_long_label(part: Part) -> bool:
     return len(part.source) < _SHORT_SOURCE and usual_length_share(part.plain.text, part.source) > 1
 
 
-def _is_uncertain(kind: str, part: Part, check: TextCheck) -> bool:
+def _is_uncertain(kind: str, part: Part, check: TextCheck, file: "FileFacts") -> bool:
     """Say whether what fails in a text may well be right in a message."""
     if kind == "wrong_script":
-        return _is_term_of_source(part) or (not part.source and len(part.plain.text.split()) <= _LABEL_WORDS)
+        share = 1 if check.script.share is None else check.script.share
+        if share >= FAILING_SHARE:
+            return _is_letter_beside_names(part, file.language)
+        return not _is_phrase_of_another(part, file.language)
     if kind == "wrong_length":
         return len(part.source) < _SHORT_SOURCE
     if kind == "cut_off":
@@ -227,8 +238,21 @@ def _is_defined(finding: Finding, part: Part) -> bool:
     return _GAP.match(text, end) is not None and _NAMES.fullmatch(text, line, start) is not None
 
 
-def _is_term_of_source(part: Part) -> bool:
-    """Say whether all words in Latin letters are those of the source, beside words of the language."""
-    ours = plain_words(part.plain.text)
-    latin, theirs = [word for word in ours if word.isascii()], set(plain_words(part.source))
-    return len(latin) < len(ours) and all(word in theirs for word in latin)
+def _is_letter_beside_names(part: Part, language: Language) -> bool:
+    """Say whether a text is a sign of the language beside names that the source has too: `SAS 키`."""
+    ours = word_texts(part.plain.text)
+    return len(ours) > 1 and sum(len(word) for word in ours if is_accepted(word, language)) == 1
+
+
+def _is_phrase_of_another(part: Part, language: Language) -> bool:
+    """Say whether a text has so much in another script that it is no name or term: a few words are.
+
+    Beside words of the language, those with a capital are names, and those of the source are terms that were kept.
+    """
+    ours = [word for word in word_texts(part.plain.text) if word[:1].isalpha()]
+    others = [word for word in ours if not is_accepted(word, language)]
+    if len(others) < len(ours):
+        theirs = set(plain_words(part.source))
+        others = [word for word in others if word == word.lower() and word.casefold() not in theirs]
+    caseless = sum(len(word) for word in others if word == word.upper() and word == word.lower())
+    return len(others) > _LABEL_WORDS or caseless >= _FEW_LETTERS
