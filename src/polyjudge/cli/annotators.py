@@ -23,6 +23,7 @@ _PEOPLE = {"human", "person", "people", "expert", "crowd", "annotator"}
 """Kinds of annotators who are people."""
 _LOOKED_AT = 100
 _LONGEST_LIST = 400
+_OF_RUNS = ("provenance.model", "provenance.rubric")
 
 
 def are_annotators(options: argparse.Namespace) -> bool:
@@ -91,7 +92,8 @@ def judge_of(options: argparse.Namespace, judges: Sequence[JudgeIdentity], annot
     wanted: str = options.judge_of_results
     if len(judges) > 1:
         names = one_line(", ".join(f"{_title(each)} by {each.rubric}" for each in judges), _LONGEST_LIST)
-        advice = "Choose one with --filter provenance.model=NAME or --filter provenance.rubric=NAME"
+        columns = ("model", "extra.scorer") if judges[0].rubric_fingerprint == RECORDED else _OF_RUNS
+        advice = f"Choose one with {' or '.join(f'--filter {column}=NAME' for column in columns)}"
         raise ConfigError(f"The results are of several judges: {names}. {advice}.")
     if not judges:
         return recorded_judge(wanted or annotator, options.rubric_of_results) if wanted or annotator else None
