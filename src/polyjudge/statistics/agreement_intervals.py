@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyjudge.records.calibration import Figure
 
+from .intervals import wilson_interval
 from .rankings import CELLS, PairCounts, Spearman, Sums, joined, pair_rates
 from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
 
@@ -92,9 +93,9 @@ def agreement_figures(
 ) -> dict[str, Figure]:
     """Compute all measures of agreement (see the module) between scores of a judge and of people for the same items.
 
-    Intervals are percentile intervals of a bootstrap over clusters (by default items). They have no width if the
-    measure is the same in every resample, such as an accuracy of 1. Values are None where they are undefined, such as
-    the correlation with a constant rater.
+    Intervals are percentile intervals of a bootstrap over clusters (by default items). If a measure is the same in
+    every resample, these show nothing: shares of 0 and 1 have Wilson's interval, other measures have none. Values are
+    None where they are undefined, such as the correlation with a constant rater.
 
     With `groups`, pairs are formed within a group; measures without pairs do not change. With `weights`, of mean 1, an
     item counts as so many, a pair with the product of both; for more than 5,000 items there are then no measures of
@@ -112,10 +113,36 @@ def agreement_figures(
             base=sample.weights,
         )
     ]
+    counts = _share_counts(sample, pass_from)
     return {
-        name: figure(np.concatenate([block[name] for block in blocks])) if name in blocks[0] else Figure(None)
+        name: _with_width(figure(np.concatenate([block[name] for block in blocks])), counts.get(name))
+        if name in blocks[0]
+        else Figure(None)
         for name in NAMES
     }
+
+
+def _share_counts(sample: _Sample, pass_from: tuple[float, float] | None) -> dict[str, int]:
+    """Return of how many items each share is; with weights, the number of equal items that say as much."""
+    own = np.ones(len(sample.first)) if sample.weights is None else sample.weights
+    counts = {"accuracy": _equal_items(own)}
+    if pass_from is not None:
+        passes = sample.second >= pass_from[1]
+        counts |= dict.fromkeys(("base_rate", "judge_rate"), counts["accuracy"])
+        counts |= {"true_positive_rate": _equal_items(own[passes]), "true_negative_rate": _equal_items(own[~passes])}
+    return counts
+
+
+def _equal_items(weights: Floats) -> int:
+    return round(float(weights.sum()) ** 2 / float(weights @ weights)) if len(weights) else 0
+
+
+def _with_width(found: Figure, count: int | None) -> Figure:
+    """Return a figure whose interval has no width with Wilson's, if it is a share of so many items, or without one."""
+    if found.value is None or found.low is None or found.low != found.high:
+        return found
+    interval = wilson_interval(found.value * count, count) if count and found.value in (0.0, 1.0) else None
+    return Figure(found.value, interval.low, interval.high) if interval else Figure(found.value)
 
 
 def _sample(
