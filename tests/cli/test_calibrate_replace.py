@@ -147,6 +147,21 @@ def test_a_judge_without_a_verdict_on_many_items_does_not_pass(in_folder, capsys
     assert (every["verdict"], every["unjudged"]) == ("not enough data", 15)
 
 
+@pytest.mark.parametrize("word", ["None", "unsure", "n/a"])
+def test_a_word_that_may_be_a_category_is_said_to_be_read_as_no_label(word, in_folder, capsys):
+    rows = labelled(60, values=(word, "Location"))
+    judge = [{"id": f"q{item}", "annotator": "gpt-4o", "label": (word, "Location")[item % 2]} for item in range(60)]
+    write_rows("labels.csv", [*rows, *judge])
+    count = sum(row["label"] == word for row in [*rows, *judge])
+    assert main(["calibrate", "replace", "labels.csv", "--judge", "gpt-4o"]) == 0
+    warning = f"{count} rows with {word.casefold()!r} read as no rating. If that is a category, write it with another"
+    assert warning in capsys.readouterr().err
+    write_rows("judged.csv", [{"id": row["id"], "score": row["label"]} for row in judge])
+    write_rows("people.csv", rows)
+    assert main(["calibrate", "replace", "judged.csv", "--labels", "people.csv"]) == 0
+    assert capsys.readouterr().err.count("read as no rating") == 2
+
+
 # wrong input
 
 

@@ -91,6 +91,7 @@ def _read_sides(options: argparse.Namespace, against: Sequence[Path]) -> Sides:
         for path, column in columns.items():
             read_side([path], "label", options, column=column, into=others)
         warn_of_skipped(others.problems, others.skipped)
+        _warn_of_no_rating(others)
         check_labels(others, options.labels)
         return Sides(judged, others, options.labels)
     return _in_results(options)
@@ -109,6 +110,7 @@ def _in_results(options: argparse.Namespace) -> Sides:
     judged, others = read_side(options.results, "score", options), Ratings()
     for path in options.results:
         read_side([path], "label", options, column=column, into=others, in_results=True)
+    _warn_of_no_rating(others)
     return Sides(judged, others, options.results, show_column(options, options.results[0], column))
 
 
@@ -179,7 +181,16 @@ def read_side(
         read_ratings(path if in_results else input_of(path, columns.table), columns, found)
     if into is None:
         warn_of_skipped(found.problems, found.skipped)
+        _warn_of_no_rating(found)
     return found
+
+
+def _warn_of_no_rating(ratings: Ratings) -> None:
+    """Say which words were read as no rating, since they may be categories."""
+    if ratings.no_rating:
+        words = ", ".join(map(repr, sorted(set(ratings.no_rating))))
+        count = counted(len(ratings.no_rating), "row")
+        print_warning(f"{count} with {words} read as no rating. If that is a category, write it with another word.")
 
 
 def rating_columns(

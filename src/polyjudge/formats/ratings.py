@@ -44,8 +44,7 @@ ALL_INDEPENDENT = "none"
 _NAMES = ("score", "label")
 _JUDGES_OWN = ("verdict", "rating", "annotation")
 """Columns that are labels in a file of labels, but may be the judge's own in a file that has its scores too."""
-_MAX_PROBLEMS_SHOWN = 5
-_LONGEST = 400
+_MAX_PROBLEMS_SHOWN, _LONGEST = 5, 400
 
 
 class Rating(Struct, frozen=True, kw_only=True):
@@ -107,6 +106,8 @@ class Ratings:
     """Ratings that are the scores of judged rows."""
     default_columns: set[str] = field(default_factory=set[str])
     """The columns of the ratings where none was chosen: `score`, `label` or both."""
+    no_rating: list[str] = field(default_factory=list[str])
+    """The words such as `none` and `unsure` that were read as no rating, where words are wanted."""
     named: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
     """The descriptions of judges that occurred in rows, most of which are the same."""
     systems: set[str] = field(default_factory=set[str])
@@ -250,6 +251,8 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         return probability
     _note_row(row, columns, given, notes)
     words = {each.strip().casefold() for each in found if isinstance(each, str)}
+    if columns.categories and given is None and not category:
+        notes.no_rating += words - {""}
     return Rating(
         id=str(row["id"]),
         value=given,
