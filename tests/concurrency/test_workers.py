@@ -67,7 +67,7 @@ def test_chunks_are_taken_as_they_are_needed():
     with Workers(times, 1, size=len, jobs=2, few=0) as workers:
         results = workers.map(endless())
         assert [next(results) for _ in range(5)] == [[1], [2], [3], [4], [5]]
-        assert len(taken) <= 5 + 2 * 3 + 1
+        assert len(taken) <= 5 + 2 * 24 + 1
 
 
 def test_an_error_is_the_one_that_was_raised_with_its_place():

@@ -25,7 +25,7 @@ from polyjudge.records.calibration import Figure
 
 from .intervals import wilson_interval
 from .rankings import CELLS, PairCounts, Spearman, Sums, joined, pair_rates
-from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
+from .resampling import Codes, Floats, Weights, codes_of, draws, ratio, scores_of, within
 
 MAX_CATEGORIES = 200
 """With more different values the measures of categories are None."""
@@ -64,6 +64,10 @@ NAMES = (
 )
 
 
+_CORRELATIONS = frozenset(("pearson", "spearman", "kendall_tau_b"))
+_SHARES = frozenset(name for name in NAMES if name.endswith(("accuracy", "rate", "f1")))
+
+
 @dataclass(frozen=True, slots=True)
 class _Sample:
     """Scores of two raters, sorted so that resamples do not depend on the order of the input."""
@@ -93,9 +97,10 @@ def agreement_figures(
 ) -> dict[str, Figure]:
     """Compute all measures of agreement (see the module) between scores of a judge and of people for the same items.
 
-    Intervals are percentile intervals of a bootstrap over clusters (by default items). If a measure is the same in
-    every resample, these show nothing: shares of 0 and 1 have Wilson's interval, other measures have none. Values are
-    None where they are undefined, such as the correlation with a constant rater.
+    Intervals are percentile intervals of a bootstrap over clusters (by default items), or for very many items those of
+    a jackknife (`LeftOutGroups`). If a measure is the same in every resample, these show nothing: shares of 0 and 1
+    have Wilson's interval, other measures have none. Values are None where they are undefined, such as the correlation
+    with a constant rater.
 
     With `groups`, pairs are formed within a group; measures without pairs do not change. With `weights`, of mean 1, an
     item counts as so many, a pair with the product of both; for more than 5,000 items there are then no measures of
@@ -103,23 +108,20 @@ def agreement_figures(
     """
     sample = _sample(scores_of(first), scores_of(second), clusters, groups, weights)
     measures = _measures(sample, pass_from)
-    blocks = [
-        {name: values for measure in measures for name, values in measure(weights).items()}
-        for weights in Resamples(
-            None if sample.clusters is None else sample.clusters.tolist(),
-            len(sample.first),
-            resamples=resamples,
-            seed=seed,
-            base=sample.weights,
-        )
-    ]
+    names = None if sample.clusters is None else sample.clusters.tolist()
+    drawn = draws(names, len(sample.first), resamples=resamples, seed=seed, base=sample.weights)
+    blocks = [{name: values for measure in measures for name, values in measure(weights).items()} for weights in drawn]
+    found = {name: drawn.figure(np.concatenate([block[name] for block in blocks])) for name in blocks[0]}
     counts = _share_counts(sample, pass_from)
-    return {
-        name: _with_width(figure(np.concatenate([block[name] for block in blocks])), counts.get(name))
-        if name in blocks[0]
-        else Figure(None)
-        for name in NAMES
-    }
+    shown = {name: _within_scale(name, found.get(name, Figure(None))) for name in NAMES}
+    return {name: _with_width(each, counts.get(name)) for name, each in shown.items()}
+
+
+def _within_scale(name: str, found: Figure) -> Figure:
+    """Return a figure whose interval ends where the measure does; a correlation may be below 0, alpha below -1."""
+    if name == "mean_difference":
+        return found
+    return within(found, 0.0 if name in _SHARES else -1.0 if name in _CORRELATIONS else -np.inf, 1.0)
 
 
 def _share_counts(sample: _Sample, pass_from: tuple[float, float] | None) -> dict[str, int]:

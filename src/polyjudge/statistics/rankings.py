@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from polyjudge.records.calibration import Figure
 
 from .intervals import wilson_interval
-from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
+from .resampling import Codes, Floats, Weights, codes_of, draws, ratio, scores_of, within
 
 CONCORDANT, DISCORDANT, FIRST_TIED, SECOND_TIED, BOTH_TIED = range(5)
 """Columns of the counts; a pair tied by both raters is counted in the last three."""
@@ -235,12 +235,13 @@ def ordering_figure(
     first_codes, second_codes = (np.unique(each, return_inverse=True)[1].reshape(-1) for each in (judge, people))
     counts = PairCounts(first_codes, second_codes, codes_of(groups), by_name)
     shares: list[Floats] = []
-    for weights in Resamples(clusters, len(judge), resamples=resamples, seed=seed):
+    drawn = draws(clusters, len(judge), resamples=resamples, seed=seed)
+    for weights in drawn:
         pairs = counts(weights)
         decided = pair_total(pairs) - pairs[:, SECOND_TIED]
         half = (pairs[:, FIRST_TIED] - pairs[:, BOTH_TIED]) / 2
         shares.append(ratio(pairs[:, CONCORDANT] + half, decided))
-    found = figure(np.concatenate(shares))
+    found = within(drawn.figure(np.concatenate(shares)), 0, 1)
     count = int(by_name.max()) + 1
     if found.value in (0.0, 1.0) and (interval := wilson_interval(found.value * count, count)):
         return Figure(found.value, interval.low, interval.high)

@@ -13,7 +13,7 @@ import numpy as np
 from polyjudge.records.calibration import Figure
 
 from .intervals import two_sided_p
-from .resampling import Floats, Resamples, figure
+from .resampling import Floats, draws, within
 
 MIN_PEOPLE = 2
 """People who labelled an item: one is left out, and at least one remains."""
@@ -176,9 +176,9 @@ def _advantage(
     for column, (own, judged) in enumerate(wins):
         rows = [places[item] for item in own]
         won[rows, column], known[rows, column] = judged, 1.0
-    drawn = Resamples([clusters.get(item, item) for item in items], len(items), resamples=resamples, seed=seed)
+    drawn = draws([clusters.get(item, item) for item in items], len(items), resamples=resamples, seed=seed)
     shares: list[Floats] = []
     for weights in drawn:
         with np.errstate(invalid="ignore", divide="ignore"):
             shares.append((weights @ won / (weights @ known)).mean(axis=1))
-    return figure(np.concatenate(shares))
+    return within(drawn.figure(np.concatenate(shares)), 0, 1)
