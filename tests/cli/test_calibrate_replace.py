@@ -185,7 +185,7 @@ def test_two_labels_of_a_person_may_be_of_several_aspects(in_folder, capsys):
     assert main(["calibrate", "replace", "labels.csv", "--judge", "gpt-4o", "--filter", "aspect=fluency"]) == 0
 
 
-def test_a_table_that_names_its_people_otherwise_is_told_how_to(in_folder, capsys):
+def test_a_table_that_names_its_people_otherwise_is_refused_with_advice(in_folder, capsys):
     write_rows("labels.csv", [{"item": row["id"], "worker": row["annotator"], "rating": 3} for row in labelled()])
     error = refused(capsys, "labels.csv", "--judge", "gpt-4o")
     assert "labels.csv: no column 'annotator'. Found: item, worker, rating. The column that names the person" in error
