@@ -93,7 +93,7 @@ async def run_program(
     ended = await run_process(command, given, timeout_s=timeout_s, environment=environment)
     if ended.code:
         stderr = ended.err.decode(errors="replace").strip()[-_SHOWN_OF_STDERR:]
-        raise ProviderError(f"{command[0]} ended with code {ended.code}: {stderr or 'nothing on stderr'}")
+        raise ProviderError(f"{command[0]} exited with code {ended.code}: {stderr or 'no output on stderr'}")
     try:
         return ProgramOutput(ended.out.decode(), ended.duration_ms)
     except UnicodeDecodeError as error:

@@ -77,7 +77,7 @@ def test_an_incomplete_record_is_ignored_and_removed_with_a_warning(journal):
     job.path.write_bytes(job.path.read_bytes()[:-9])
 
     assert [read.stored_in for read in journal.jobs()] == [""]  # a reader leaves it as it is
-    with pytest.warns(UserWarning, match=r"pj1\.jsonl:3: an incomplete record was removed"):
+    with pytest.warns(UserWarning, match=r"pj1\.jsonl:3: removed an incomplete record"):
         [repaired] = journal.jobs(repair=True)
 
     assert (repaired.id, repaired.stored_in) == ("batch_1", "")

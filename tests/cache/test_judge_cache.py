@@ -323,11 +323,11 @@ def test_a_closed_cache_raises_on_every_use(tmp_path):
         asked.append(1)
         return Reply(text="x", model="m")
 
-    with pytest.raises(CacheError, match="is closed"):
+    with pytest.raises(CacheError, match="the cache is closed"):
         cache.put("key", JudgeResult(1.0, ""))
-    with pytest.raises(CacheError, match="is closed"):
+    with pytest.raises(CacheError, match="the cache is closed"):
         cache.get("key")
-    with pytest.raises(CacheError, match="is closed"):
+    with pytest.raises(CacheError, match="the cache is closed"):
         asyncio.run(once(cache.replies, "key", ask))
     assert asked == []
 

@@ -99,7 +99,11 @@ def test_a_path_is_not_a_url(tmp_path):
     [
         (socket.gaierror(-2, "Name or service not known"), "unknown host", True),
         (TimeoutError(), "connection timed out", True),
-        (ConnectionResetError(104, "Connection reset by peer"), "is unreachable (Connection reset by peer)", True),
+        (
+            ConnectionResetError(104, "Connection reset by peer"),
+            "the server is unreachable (Connection reset by peer)",
+            True,
+        ),
         (OSError("Multiple exceptions: [Errno 111] Connect call failed"), "connection refused", True),
         (ssl.SSLCertVerificationError(1, "self-signed geheim"), "TLS handshake failed (self-signed ***)", False),
         (ValueError("port geheim"), "cannot be used: port ***", False),

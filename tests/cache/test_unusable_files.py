@@ -110,7 +110,7 @@ def test_a_locked_file_is_an_error(tmp_path):
     cache = JudgeCache(path, busy_timeout_s=0.05)
     other.execute("BEGIN IMMEDIATE")
 
-    with pytest.raises(CacheError, match=r"c\.sqlite: is locked by another program"):
+    with pytest.raises(CacheError, match=r"c\.sqlite: the cache is locked by another program"):
         cache.put("key", JudgeResult(1.0, ""))
     assert cache.get("key-0") is not None
 

@@ -1,5 +1,7 @@
 """Several systems are corrected where the correction holds for them, and refused where it does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -93,6 +95,20 @@ def test_the_correction_is_learnt_on_the_reference_if_one_is_named():
         correct_systems(given, SystemOptions(reference=["new"]))
     few, _ = systems(old={"labels": 4})
     with pytest.raises(ConfigError, match="'old' has 4 labels; 10 are needed"):
+        correct_systems(few, SystemOptions(reference=["old"]))
+
+
+def test_a_system_with_labels_of_few_documents_is_neither_checked_nor_ranked():
+    # All its labels are of documents on which the judge errs in the same way: that says little of the system.
+    random, names = np.random.default_rng(3), dict.fromkeys(LEVELS, 6.0)
+    found = {name: system(random, level, first=1000 * number)[0] for number, (name, level) in enumerate(names.items())}
+    old = found["old"]
+    documents = np.where(np.isin(np.arange(400), old.places), np.arange(400) % 4, np.arange(400)) + 5000
+    few = labelled({**found, "old": replace(old, people=old.people - 1, clusters=documents)})
+    result = correct_systems(few)
+    assert [*result.checks] == ["ours", "theirs"]
+    assert (by_name(result.overall)["old"].status, by_name(result.overall)["old"].group) == ("not reliable here", None)
+    with pytest.raises(ConfigError, match="'old' has labels in 4 clusters; 5 are needed"):
         correct_systems(few, SystemOptions(reference=["old"]))
 
 

@@ -124,7 +124,7 @@ def test_an_apostrophe_without_a_backslash_is_a_problem_at_its_line():
         ('<!DOCTYPE resources [\n<!ENTITY a SYSTEM "file:///etc/passwd">]>\n<resources/>', 2, "declares the entity"),
         ('<!DOCTYPE r [\n<!ENTITY % a SYSTEM "http://127.0.0.1:9/x">\n%a;]>\n<resources/>', 2, "declares the entity"),
         ("<resources>\n" + "<a>" * 200, 2, "nested"),
-        ("<html/>", 1, "its root is <html>"),
+        ("<html/>", 1, "the root element is <html>"),
         ("<resources>\n>>>>>>> x\n</resources>", 2, "merge conflict"),
         ("<resources>\n", 2, "no element found"),
         ("<?xml version='1.0' encoding='x-none'?>\n<resources/>", 0, "encoding 'x-none'"),

@@ -61,10 +61,10 @@ def test_utf_16_and_property_lists_are_read():
 @for_each(
     ("content", "line", "message"),
     [
-        ('"a" = "b"\n"c" = "d";', 1, "the semicolon"),
+        ('"a" = "b"\n"c" = "d";', 1, "and a semicolon"),
         ('"a" = "b";\n"c" = "d "e" f";', 2, "quotation marks"),
         ('"a" = "b";\n\n"c" = "d;\n', 3, "quotation marks"),
-        ('"a" = "b";\n/* never closed', 2, "is no .strings file"),
+        ('"a" = "b";\n/* never closed', 2, "not a .strings file"),
         ('"a" = "b";\n<<<<<<< HEAD\n', 2, "merge conflict"),
         (b'"a" = "\xff";', 1, "not UTF-8"),
     ],

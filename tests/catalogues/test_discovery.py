@@ -202,7 +202,7 @@ def test_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "po" / "de.po")
 
     assert find_catalogues([tmp_path]).files == []
-    with pytest.raises(DataError, match="is no file or folder"):
+    with pytest.raises(DataError, match="no such file or folder"):
         find_catalogues([tmp_path / "po" / "de.po"])
 
 
@@ -212,7 +212,7 @@ def test_a_broken_file_of_a_folder_is_taken_to_be_reported_and_one_that_is_named
     assert [(file.path, file.language) for file in find_catalogues([tmp_path]).files] == [
         (str(tmp_path / "A.xcstrings"), "und")
     ]
-    with pytest.raises(DataError, match=r"A\.xcstrings:1: is not JSON"):
+    with pytest.raises(DataError, match=r"A\.xcstrings:1: not JSON"):
         find_catalogues([tmp_path / "A.xcstrings"])
 
 
@@ -229,7 +229,7 @@ def test_a_named_file_that_is_no_translation_is_said(tmp_path):
         found = find_catalogues([tmp_path / name])
         assert not found.files
         assert name in found.skipped[0]
-    with pytest.raises(DataError, match=r"nothing\.po: is no file or folder"):
+    with pytest.raises(DataError, match=r"nothing\.po: no such file or folder"):
         find_catalogues([tmp_path / "nothing.po"])
 
 

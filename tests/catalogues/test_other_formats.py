@@ -149,18 +149,18 @@ def test_rails_files_have_plural_forms_and_lines_and_no_language_in_their_keys()
 @for_each(
     ("format_name", "content", "line", "message"),
     [
-        ("rails", "de:\n  a: [1, 2\n", 3, "is not YAML"),
-        ("rails", "de:\n\ta: b", 2, "is not YAML"),
+        ("rails", "de:\n  a: [1, 2\n", 3, "not YAML"),
+        ("rails", "de:\n\ta: b", 2, "not YAML"),
         ("rails", "de:\n  a: ä\n  b: c\x7f", 3, "control characters"),
         ("rails", "just text", 1, "first key"),
-        ("rails", "- a\n- b", 1, "where a key is expected"),
+        ("rails", "- a\n- b", 1, "expected a key, found a list or an object"),
         ("rails", "de: " + "[" * 200, 1, "nested"),
-        ("rails", "de:\n  ? [a]\n  : b", 2, "where a key is expected"),
+        ("rails", "de:\n  ? [a]\n  : b", 2, "expected a key, found a list or an object"),
         ("rails", "de:\n<<<<<<< HEAD\n  a: b", 2, "merge conflict"),
         ("qt", "<TS>\n<context>", 2, "no element found"),
-        ("qt", "<ts/>", 1, "its root is <ts>"),
+        ("qt", "<ts/>", 1, "the root element is <ts>"),
         ("resx", "<root>\n<data name='a'>", 2, "no element found"),
-        ("stringsdict", "<plist><array/></plist>", 1, "is no property list"),
+        ("stringsdict", "<plist><array/></plist>", 1, "not a property list"),
     ],
 )
 def test_a_broken_file_gives_one_message_with_the_line(format_name, content, line, message):
@@ -173,7 +173,7 @@ def test_a_broken_file_gives_one_message_with_the_line(format_name, content, lin
 def test_aliases_of_a_long_text_are_refused_where_they_become_too_much():
     content = f'de:\n  a: &a "{"x" * 100_000}"\n' + "".join(f"  k{number}: *a\n" for number in range(200))
 
-    with pytest.raises(DataError, match=r"target\.rails:103: has aliases that repeat more than 10,000,000 characters"):
+    with pytest.raises(DataError, match=r"target\.rails:103: aliases repeat more than 10,000,000 characters"):
         read("rails", content)
 
 

@@ -126,7 +126,7 @@ def test_units_of_several_files_have_their_file_as_context():
 @for_each(
     ("content", "line", "message"),
     [
-        ("<html/>", 1, "its root is <html>"),
+        ("<html/>", 1, "the root element is <html>"),
         ("<xliff>\n<file>\n<body>", 3, "no element found"),
         ('<xliff><file>\n<trans-unit id="a"><source>a & b</source></trans-unit></file></xliff>', 2, "not well-formed"),
         ('<!DOCTYPE xliff [\n<!ENTITY a SYSTEM "file:///etc/passwd">]>\n<xliff/>', 2, "declares the entity"),

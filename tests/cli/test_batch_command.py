@@ -32,10 +32,10 @@ def test_a_provider_without_batches_is_refused_before_anything_is_asked(score, j
     ("options", "judge", "message"),
     [
         (["--cache", "none"], "openai/gpt-4o", "Leave out --cache none"),
-        (["--reread"], "openai/gpt-4o", "--reread makes no calls"),
+        (["--reread"], "openai/gpt-4o", "--batch has no effect with --reread"),
         (["--engine", "ray"], "openai/gpt-4o", "Leave out --engine ray"),
         ([], "offline", "'offline'"),
-        ([], "nosuch/m", "Unknown judge provider"),
+        ([], "nosuch/m", "Unknown provider or judge"),
     ],
 )
 def test_options_that_contradict_batches_are_refused(score, options, judge, message, capsys):
@@ -129,7 +129,7 @@ def test_a_batch_at_another_address_is_not_asked_about(jobs, capsys, monkeypatch
     jobs("pj1", address="http://127.0.0.1:9").submitted("batch_a")
 
     assert main(["batch", "status", "--format", "json"]) == 0
-    assert "not the address in use" in json.loads(capsys.readouterr().out)[0]["said"]
+    assert "but the address in use is" in json.loads(capsys.readouterr().out)[0]["said"]
     assert main(["batch", "cancel", "--all"]) == 3
 
 

@@ -594,9 +594,9 @@ def test_cards_are_listed_shown_and_drawn(perturb, in_folder, capsys):
     ("arguments", "words"),
     [
         (["missing.json"], "missing.json: cannot be read"),
-        (["no-card.json"], "no-card.json: is not a trust card"),
-        (["broken.json"], "broken.json: is not JSON"),
-        (["--judge", "local/never"], "No valid trust card of local/never"),
+        (["no-card.json"], "no-card.json: not a trust card"),
+        (["broken.json"], "broken.json: not JSON"),
+        (["--judge", "local/never"], "There is no valid trust card of local/never"),
     ],
 )
 def test_a_card_that_is_none_is_one_line(in_folder, capsys, arguments, words):

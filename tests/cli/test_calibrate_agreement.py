@@ -159,8 +159,8 @@ def test_another_judge_is_compared_without_a_card(scored, in_folder, capsys):
         (["r.jsonl", "--labels", "l.csv", "--against", "r.jsonl"], "--labels"),
         (["r.jsonl", "--labels", "missing.csv"], "missing.csv: cannot be read"),
         (["missing.jsonl", "--labels", "l.csv"], "missing.jsonl: cannot be read"),
-        (["r.jsonl", "--labels", "empty.csv"], "No common items in"),
-        (["r.jsonl", "--labels", "others.csv"], "The first label is of 'zz', the first score of 'i0'."),
+        (["r.jsonl", "--labels", "empty.csv"], "r.jsonl and empty.csv have no items in common"),
+        (["r.jsonl", "--labels", "others.csv"], "the first label has the id 'zz', the first score 'i0'."),
         (["r.jsonl", "r.jsonl", "--labels", "l.csv"], "two scores of the id"),
         (["r.jsonl", "--labels", "stars.csv", "--pass-from", "50"], "--label-pass-from"),
         (["r.jsonl", "--labels", "l.csv", "--label-pass-from", "1"], "--pass-from"),
@@ -304,7 +304,7 @@ def test_a_mean_is_corrected_where_labels_are_of_the_same_scale(folder, capsys, 
 
     assert main(["calibrate", "correct", "r.jsonl", "--labels", "l.csv", "--format", form]) == 0
     shown = capsys.readouterr().out
-    assert "The mean that people would give" in shown
+    assert "Estimated mean of people" in shown
     assert "Thai (th)" in shown
 
 
@@ -322,6 +322,16 @@ def test_labels_of_other_items_correct_a_pass_rate_and_nothing_else(folder, caps
     assert found["labels"] == 40
     assert main(["calibrate", "correct", *other]) == 2
     assert "--pass-from" in capsys.readouterr().err
+
+
+def test_labels_of_an_informative_sample_do_not_correct_other_items(folder, capsys):
+    header, *rows = Path("l.csv").read_text(encoding="utf-8").splitlines()
+    lines = [f"{header},inclusionProbability", *(f"{row},{0.2 + place % 2 / 2}" for place, row in enumerate(rows))]
+    Path("l.csv").write_text("\n".join(lines), encoding="utf-8")
+    write_rows("new.jsonl", ({"id": f"n{n}", "score": n} for n in range(100)))
+    given = ("new.jsonl", "--elsewhere", "r.jsonl", "--labels", "l.csv", "--pass-from", "51")
+    assert main(["calibrate", "correct", *given]) == 2
+    assert "have different values of 'inclusionProbability'" in capsys.readouterr().err
 
 
 def test_rows_without_a_language_are_not_taken_for_all(folder, capsys):

@@ -127,7 +127,7 @@ def test_labels_in_a_file_of_their_own_replace_those_in_the_results(in_folder, c
 
 def test_results_without_labels_ask_for_them(recorded, capsys):
     assert main(["calibrate", "cascade", "cheap.jsonl", "dear.jsonl", "--target", "0.8"]) == 2
-    assert "Give --labels of people" in capsys.readouterr().err
+    assert "No labels given." in capsys.readouterr().err
 
 
 def test_labels_that_cannot_be_read_are_counted(recorded, capsys):
@@ -137,12 +137,29 @@ def test_labels_that_cannot_be_read_are_counted(recorded, capsys):
     assert "invalid rating 'excellent'" in capsys.readouterr().err
 
 
+def test_a_damaged_row_is_named_with_its_line(recorded, capsys):
+    lines = Path("cheap.jsonl").read_text(encoding="utf-8").splitlines()
+    lines[2] = json.dumps({**json.loads(lines[2]), "probabilities": 3})
+    Path("cheap.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert learn("--target", "0.85") == 2
+    assert "cheap.jsonl:3: " in capsys.readouterr().err
+
+
+def test_labels_of_an_informative_sample_guarantee_nothing(recorded, capsys):
+    labels = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    write("labels.jsonl", ({**row, "inclusionProbability": 0.25} for row in labels))
+    assert learn("--target", "0.85") == 0
+    write("labels.jsonl", ({**row, "inclusionProbability": 0.5 - place % 2 / 4} for place, row in enumerate(labels)))
+    assert learn("--target", "0.85") == 2
+    assert "have different values of 'inclusionProbability'" in capsys.readouterr().err
+
+
 def test_a_target_that_cannot_be_guaranteed_is_exit_1_and_no_plan(recorded, capsys):
     assert learn("--target", "0.99", "--output", "plan.json") == 1
 
     shown = capsys.readouterr()
     assert "99% cannot be guaranteed with 300 labels in the test. They guarantee" in shown.out
-    assert "there is no plan" in shown.err
+    assert "no plan was written" in shown.err
     assert not Path("plan.json").exists()
 
 
@@ -165,13 +182,13 @@ def test_labels_in_another_order_or_of_some_other_items_change_nothing(recorded,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "Give --target, the least share of the answers that must agree with people, such as 0.85."),
+        ([], "No target given. Give the minimum share of answers that agree with people, such as --target 0.85."),
         (["--target", "85"], "must be a share between 0 and 1, such as 0.85, not '85'"),
         (["--target", "1"], "must be a share between 0 and 1"),
         (["--target", "0.8", "--delta", "0"], "must be above 0"),
         (
             ["--target", "0.8", "--confidence", "nothing"],
-            "cheap.jsonl: no column 'nothing' for the confidence. Found: ",
+            "cheap.jsonl: no column 'nothing', which should have the confidence. Found: ",
         ),
         (["--target", "0.8", "--labels", "cheap.jsonl"], "not labels of people"),
         (["--target", "0.8", "--output", "cheap.jsonl"], "is an input file"),
@@ -269,16 +286,16 @@ def test_files_without_rows_or_common_items_are_named(recorded, capsys):
     )
     Path("unlabelled.csv").write_text("id,score,confidence\ni590,4,0.7\ni591,2,0.7\n")
     wanted = {
-        ("empty.csv", "dear.jsonl"): "empty.csv: has no rows",
-        ("dear.jsonl", "header.csv"): "header.csv: has no rows",
+        ("empty.csv", "dear.jsonl"): "empty.csv: no rows",
+        ("dear.jsonl", "header.csv"): "header.csv: no rows",
         (
             "others.csv",
-        ): "No common items in others.csv and labels.csv. The first label is of 'i0', the first score of 'x0'.",
+        ): "others.csv and labels.csv have no items in common: the first label has the id 'i0', the first score 'x0'.",
         (
             "dear.jsonl",
             "others.csv",
-        ): "No common items in dear.jsonl and others.csv: the first rows are of 'i0' and 'x0'.",
-        ("unlabelled.csv", "dear.jsonl"): "No common items in unlabelled.csv and labels.csv.",
+        ): "dear.jsonl and others.csv have no items in common: the ids of the first rows are 'i0' and 'x0'.",
+        ("unlabelled.csv", "dear.jsonl"): "unlabelled.csv and labels.csv have no items in common",
     }
     for files, message in wanted.items():
         capsys.readouterr()
@@ -296,9 +313,12 @@ def test_a_column_of_confidence_that_is_missing_or_empty_is_named(recorded, caps
         (
             "--confidence",
             "conf",
-        ): "no column 'conf' for the confidence. Found: id, score, confidence, other (--confidence).",
-        ("--confidence", "confidenc"): "no column 'confidenc' for the confidence. Did you mean 'confidence'?",
-        (): "small.csv: has no results of polyjudge score or pairwise, so the column of its confidence must be named "
+        ): "no column 'conf', which should have the confidence. Found: id, score, confidence, other (--confidence).",
+        (
+            "--confidence",
+            "confidenc",
+        ): "no column 'confidenc', which should have the confidence. Did you mean 'confidence'?",
+        (): "small.csv: not results of polyjudge score or pairwise. Name the column with the judge's confidence "
         "(--confidence COLUMN)",
     }
     for options, message in wanted.items():

@@ -58,7 +58,7 @@ def test_labels_with_and_without_a_probability_are_not_mixed(judged, capsys):
     assert f"the label of {labels[3]['id']!r} has no 'inclusionProbability'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("chance", [0, 1.2, -1, "often", True, [0.5]])
+@pytest.mark.parametrize("chance", [0, 1.2, -1, "often", True, [0.5], pytest.param(10**400, id="huge")])
 def test_a_label_with_a_wrong_probability_is_reported_and_left_out(judged, capsys, chance):
     labels, _ = judged
     labels[0]["inclusionProbability"] = chance
@@ -214,15 +214,15 @@ def test_documents_are_clusters_unless_items_are_said_to_be_independent(three, c
 WRONG = {
     "a label of an unknown system": (
         [{"id": "น0", "system": "new", "label": 3}],
-        "no label, such as 'น0', is of an item in ours.jsonl. Systems: ours, theirs, old",
+        "no label, such as 'น0', belongs to an item of ours.jsonl. Systems: ours, theirs, old",
     ),
     "a label that names no system": (
         [{"id": "น0", "label": 3}],
-        "several systems have the item 'น0', and its label names none",
+        "the label of 'น0' does not name its system, and several systems have this item",
     ),
     "two labels by one person": (
         [{"id": "น0", "system": "ours", "label": 3}] * 2,
-        "two labels of 'น0'",
+        "two labels for 'น0'",
     ),
     "some probabilities": (
         [
@@ -237,7 +237,7 @@ WRONG = {
     ),
     "words and numbers": (
         [{"id": "น0", "system": "ours", "label": "pass"}, {"id": "น1", "system": "ours", "label": 4}],
-        "has both words such as pass and numbers such as 4",
+        "labels are both words such as pass and numbers such as 4",
     ),
 }
 
@@ -271,7 +271,7 @@ def test_labels_of_unknown_items_and_items_without_a_verdict_are_counted(three, 
 def test_options_of_several_systems_are_refused_for_one_estimate(judged, capsys):
     for options in (["--reference", "a"], ["--margin", "1"], ["--require-checked"], ["--cluster", "document"]):
         assert main(["calibrate", "correct", "judged.jsonl", "--labels", "labels.jsonl", *options]) == 2
-        assert f"{options[0]} is for several systems" in capsys.readouterr().err
+        assert f"{options[0]} is only for estimates by system" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", ["", '{"id": '])
@@ -327,16 +327,19 @@ def test_a_system_of_labels_without_scores_is_named_with_a_suggestion(three, cap
 def test_a_file_without_labels_is_refused_with_the_reason(in_folder, capsys, per):
     card = '{"schemaVersion": 1, "judge": {"provider": "local", "model": "m"}}'
     wanted = {
-        "unfilled.csv": ("id,score,label\na,1,\nb,2,\n", "no label is filled in in the column 'label'"),
-        "named.csv": ("id,score,gold_label\na,1,\nb,2,\n", "no label is filled in in the column 'gold_label'"),
-        "empty.csv": ("", "empty.csv: is empty"),
-        "header.csv": ("id,score,label\n", "header.csv: has no rows"),
-        "card.json": (card, "card.json: holds a trust card, not results of score"),
-        "none.csv": ("id,score\na,1\nb,2\n", "none.csv has no column of labels; name one with --label"),
+        "unfilled.csv": ("id,score,label\na,1,\nb,2,\n", "the label column 'label' is empty"),
+        "named.csv": ("id,score,gold_label\na,1,\nb,2,\n", "the label column 'gold_label' is empty"),
+        "empty.csv": ("", "empty.csv: the file is empty"),
+        "header.csv": ("id,score,label\n", "header.csv: no rows"),
+        "card.json": (card, "card.json: contains a trust card, not results of score"),
+        "none.csv": (
+            "id,score\na,1\nb,2\n",
+            "none.csv has no label column. Give --labels of people. Or name the column with --label",
+        ),
     }
     for name, (content, message) in wanted.items():
         Path(name).write_text(content)
         assert main(["calibrate", "correct", name, "--per", per]) == 2, name
         assert message in capsys.readouterr().err
     assert main(["calibrate", "correct", "unfilled.csv", "--label", "label", "--per", per]) == 2
-    assert "unfilled.csv: no label is filled in" in capsys.readouterr().err
+    assert "unfilled.csv: the label column is empty" in capsys.readouterr().err

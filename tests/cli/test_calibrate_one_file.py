@@ -212,7 +212,7 @@ def test_a_judged_row_for_each_annotator_is_one_verdict(in_folder, capsys):
 @pytest.mark.parametrize("action", ["agreement", "correct"])
 def test_a_verdict_beside_a_score_is_not_taken_for_a_label(in_folder, capsys, action):
     write("r.csv", "id,score,verdict", "1,5,pass", "2,1,fail")
-    assert "r.csv has no column of labels" in refused(capsys, "r.csv", action=action)
+    assert "r.csv has no label column" in refused(capsys, "r.csv", action=action)
 
 
 def test_a_column_of_labels_can_be_named(in_folder, capsys):
@@ -256,7 +256,7 @@ def test_a_file_of_labels_with_scores_gives_its_labels(in_folder, capsys):
 def test_scores_of_a_judge_are_no_labels_even_if_they_do_not_name_it(in_folder, capsys):
     write_rows("r.jsonl", ({"id": str(n), "score": n} for n in range(5)))
     write_rows("l.jsonl", ({"schemaVersion": 1, "id": str(n), "outcome": "result", "score": n} for n in range(5)))
-    assert "has scores of a judge, not labels of people" in refused(capsys, "r.jsonl", "--labels", "l.jsonl")
+    assert "contains scores of a judge, not labels of people" in refused(capsys, "r.jsonl", "--labels", "l.jsonl")
 
 
 def test_labels_that_all_equal_the_scores_are_suspected(in_folder, capsys):

@@ -129,6 +129,10 @@ def test_scales_are_mapped_when_both_are_given(in_folder, capsys):
         (labelled(items=1), "0 people with at least 30 items"),
         (labelled(differs=(7, 7, 9)), "all labels of 'badru' equal those of 'anna'"),
         (labelled(differs=(20, 7, 9)), "all labels of 'anna' equal the judge's, but not those of other people"),
+        (
+            [{**row, "inclusionProbability": 0.5 if row["id"] == "q7" else 0.4} for row in labelled()],
+            "different probabilities of being labelled",
+        ),
     ],
 )
 def test_without_what_the_test_assumes_there_is_no_answer(rows, why, in_folder, capsys):
@@ -203,7 +207,9 @@ def test_a_judge_who_is_not_named_among_several_is_asked_for(folder, capsys):
 def test_people_are_never_guessed_to_be_those_who_are_called_like_models(in_folder, capsys):
     rows = labelled(people=("anna", "gpt-4o", "claude-3"))
     write_rows("labels.csv", rows)
-    assert "'claude-3' may be a model. Name the people" in refused(capsys, "labels.csv", "--judge", "gpt-4o")
+    assert "'claude-3' may be a model, not a person. Name the people" in refused(
+        capsys, "labels.csv", "--judge", "gpt-4o"
+    )
 
 
 def test_labels_of_another_set_and_words_that_are_no_numbers_are_refused(in_folder, capsys):
@@ -211,7 +217,7 @@ def test_labels_of_another_set_and_words_that_are_no_numbers_are_refused(in_fold
     write_rows("labels.csv", [{**row, "id": f"x{row['id']}"} for row in labelled()])
     assert "No common items: the first label is of 'xq0'" in refused(capsys, "judged.csv", "--labels", "labels.csv")
     write_rows("labels.csv", labelled(values=("helpful", "wrong")))
-    assert "'wrong' is no number" in refused(capsys, "judged.csv", "--labels", "labels.csv", "--scoring", "rmse")
+    assert "'wrong' is not a number" in refused(capsys, "judged.csv", "--labels", "labels.csv", "--scoring", "rmse")
 
 
 def test_pass_and_fail_need_the_lowest_score_that_passes(in_folder, capsys):
@@ -271,7 +277,7 @@ def test_labels_that_name_no_annotator_are_refused(in_folder, capsys):
 def test_unknown_people_are_named_with_those_who_were_meant(in_folder, capsys):
     write_rows("labels.csv", labelled(people=("anna", "eva", "gpt-4o")))
     shown = refused(capsys, "labels.csv", "--people", "eva,ana", "--judge", "gpt-4o")
-    assert "Unknown person in --people: ana. Available: anna, eva, gpt-4o. Did you mean 'anna'?" in shown
+    assert "Unknown annotator in --people: ana. Available: anna, eva, gpt-4o. Did you mean 'anna'?" in shown
 
 
 def test_a_person_who_is_not_matched_only_because_several_are_tested_is_named_with_the_reason(in_folder, capsys):

@@ -90,7 +90,7 @@ def test_a_changed_judge_is_noticed_after_a_few_questions_and_fails_the_command_
     watch("--format", "markdown", "--false-alarms", "0.03")
     printed = capsys.readouterr().out
     assert "the judge has changed" in printed
-    assert "Had the judge not changed, at most 1 of 33 watches would reach 33.3" in printed
+    assert "For an unchanged judge, at most 1 of 33 watches would reach 33.3" in printed
     assert fits("watch", result)
     assert fits("pinned-set", json.loads(Path(".polyjudge/watch/scored/pinned.json").read_text(encoding="utf-8")))
     history = Path(".polyjudge/watch/scored/history.jsonl").read_text(encoding="utf-8").splitlines()
@@ -106,7 +106,7 @@ def test_the_report_counts_the_questions_whose_paid_answers_came_after_the_decis
     watch("--concurrency", "20")
     printed = capsys.readouterr().out
     assert "of 40 questions decided it." in printed
-    assert "already asked when it was decided: all " in printed
+    assert "already in flight when the watch was decided: all " in printed
 
 
 def test_noise_that_goes_back_to_the_old_answer_is_no_change(pinned, capsys):
@@ -200,7 +200,7 @@ def test_a_dry_run_of_pinning_says_what_would_be_pinned_and_asked_and_writes_not
     assert "cost:" in printed.out
     assert [path.name for path in Path(".polyjudge/watch").iterdir()] == ["scored"]
     watch("--from", "scored.jsonl", "scored", "--dry-run", code=2)
-    assert "holds a pinned set of this name" in capsys.readouterr().err
+    assert "contains a pinned set of this name" in capsys.readouterr().err
 
 
 def test_questions_without_a_verdict_do_not_count_and_too_many_end_the_watch(pinned, capsys):
@@ -231,7 +231,7 @@ def test_without_a_key_the_reports_say_that_nothing_was_checked(pinned, capsys, 
     write("remote.jsonl", rows)
     watch("--from", "remote.jsonl")
     watch("remote", "--fail-on-change", "--format", "junit", "--output", "j.xml")
-    assert "nothing was checked" in capsys.readouterr().err
+    assert "no question was asked" in capsys.readouterr().err
     suite = ElementTree.parse("j.xml").getroot().find("testsuite")
     assert (suite.get("skipped"), suite.get("failures")) == ("1", "0")
     assert "OPENAI_API_KEY is not set" in suite.find("testcase/skipped").get("message")
@@ -302,15 +302,15 @@ def test_what_cannot_be_pinned_or_asked_is_explained(pinned, capsys):
     Path("card.json").write_text('{\n "schemaVersion": 1\n}\n', encoding="utf-8")
     write("labels.jsonl", [{"id": "a", "label": 1, "labelledAt": "2026-11-19"}])
     wrong = {
-        "--from table.csv": "is a table with the columns key, output, without verdicts",
-        "--from card.json": "card.json: is one JSON document over several lines, not a row for each text",
-        "--from labels.jsonl": "holds labels by people, not results of score",
-        "--from scored.jsonl": "holds a pinned set of this name",
-        "--from pairs.jsonl p": "has preferences between pairs",
-        "--from bare.jsonl p": "does not say which model",
+        "--from table.csv": "a table with the columns key, output, without verdicts",
+        "--from card.json": "card.json: one JSON document over several lines; expected a row for each text",
+        "--from labels.jsonl": "contains labels by people, not results of score",
+        "--from scored.jsonl": "contains a pinned set of this name",
+        "--from pairs.jsonl p": "preferences between pairs",
+        "--from bare.jsonl p": "the rows do not name the model",
         "--from checks.jsonl p": "the judge 'offline'",
         "--from empty.jsonl p": "empty.jsonl",
-        "--from failed.jsonl p": "has no verdicts to pin",
+        "--from failed.jsonl p": "no row has a verdict that can be pinned. Give results of score with verdicts",
         "--from other-texts.jsonl p": "Give the items that were judged (--items)",
         "--from own-rubric.jsonl p": "Give --rubric FILE",
         "--from old-rubric.jsonl p": "is not the one of these verdicts",
@@ -318,7 +318,7 @@ def test_what_cannot_be_pinned_or_asked_is_explained(pinned, capsys):
         "--from items.jsonl p": "items.jsonl",
         "scored.json": "Did you mean 'scored'?",
         "--rubric general": "--rubric needs --from",
-        "--rewordings 99": "there are 4 wordings",
+        "--rewordings 99": "there are only 4 other wordings",
         "--false-alarms 2": "must be a share",
         "--questions 0": "at least 1",
     }
@@ -339,7 +339,7 @@ def test_a_damaged_pinned_set_or_history_is_reported_with_its_place(pinned, caps
     assert "history.jsonl:1: cannot be used" in capsys.readouterr().err
     (folder / "pinned.json").write_text("{}", encoding="utf-8")
     watch(code=2)
-    assert "pinned.json: is not a pinned set of version 1" in capsys.readouterr().err
+    assert "pinned.json: not a pinned set of version 1" in capsys.readouterr().err
     (folder / "pinned.json").write_text("no", encoding="utf-8")
     watch(code=2)
-    assert "pinned.json: is not JSON" in capsys.readouterr().err
+    assert "pinned.json: not JSON" in capsys.readouterr().err

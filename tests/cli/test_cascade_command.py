@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.errors import DataError
+from polyjudge.errors import ConfigError
 from polyjudge.languages.table import language_table
 from polyjudge.pages.sampling import Source, read_sample
 from polyjudge.store.cascade_plans import read_plan
@@ -115,7 +115,7 @@ def test_an_abstention_is_neither_unjudged_nor_failed_and_can_be_labelled(job, c
     assert (summary["abstained"], summary["unjudged"]) == (len(abstained), 0)
     assert summary["judged"] == COUNT - len(abstained)
     assert summary["not_reached"] == 0
-    assert "no judge was sure enough: local/cheap 0." in abstained[0]["reason"]
+    assert "no judge was confident enough: local/cheap 0." in abstained[0]["reason"]
     assert main(["report", "s.jsonl"]) in (0, 1)
     shown = capsys.readouterr().out
     assert "abstained" in shown
@@ -143,8 +143,10 @@ def test_people_get_the_abstentions_to_label(job, capsys):
     sample = read_sample(source, 1_000, 0)
 
     assert set(sample.items) == abstained
-    with pytest.raises(DataError, match="no column 'kinds'"):
+    with pytest.raises(ConfigError, match="no row has the column 'kinds'"):
         read_sample(replace(source, filters={"kinds": frozenset(["abstained"])}), 10, 0)
+    with pytest.raises(ConfigError, match=r"no row has kind=refused. Values of kind: abstained"):
+        read_sample(replace(source, filters={"kind": frozenset(["refused"])}), 10, 0)
     assert main(["report", "s.jsonl"]) == 0
     assert f"Let people label what the cascade left to them: {len(abstained)} items" in capsys.readouterr().out
 
@@ -154,7 +156,7 @@ def test_a_target_that_cannot_be_guaranteed_asks_about_the_labelled_items_only(j
 
     shown = capsys.readouterr()
     assert "99.5% cannot be guaranteed with 200 labels in the test. They guarantee" in shown.err
-    assert "nothing else was asked" in shown.err
+    assert "the remaining items were not judged" in shown.err
     assert asked(job)["cheap"] == LABELLED + 100
     assert not Path("s.jsonl").exists()
 
@@ -164,7 +166,7 @@ def test_a_dry_run_tells_the_most_that_can_be_asked(job, capsys):
 
     shown = capsys.readouterr()
     assert f"calls:    {2 * COUNT}" in shown.out
-    assert "so this is the most" in shown.err
+    assert "this is the maximum" in shown.err
     assert job.asked == 0
 
 
@@ -179,14 +181,17 @@ def test_the_limits_hold_for_learning_and_judging_together(job, capsys):
     ("options", "message"),
     [
         (["--cascade", "85"], "must be a share between 0 and 1, such as 0.85, not '85'"),
-        (["--cascade", "plan.json"], "There is no file of that name"),
-        (["--cascade", "labels.csv"], "is not JSON, so it is not the plan of a cascade"),
+        (["--cascade", "plan.json"], "or an existing plan file"),
+        (["--cascade", "labels.csv"], "not a cascade plan: the file is not JSON"),
         (["--cascade", "0.85"], "Give --labels, or the file of a plan"),
         (["--labels", "labels.csv"], "--labels is for --cascade SHARE"),
+        (["--pass-from", "0"], "--pass-from is for --cascade SHARE"),
         (["--cascade", "0.85", "--labels", "labels.csv"], "Give --pass-from"),
         (["--cascade", "0.85", "--labels", "items.jsonl", "--pass-from", "50"], "items.jsonl"),
-        (["--cascade", "0.85", "--labels", "others.csv", "--pass-from", "50"], "No label is of an item"),
-        ([*LEARN, "--cache", "none"], "Give a --cache"),
+        (["--cascade", "0.85", "--labels", "others.csv", "--pass-from", "50"], "No label matches an item"),
+        (["--cascade", "0.85", "--labels", "scores.csv"], "Give --tolerance, or --pass-from"),
+        (["--cascade", "0.85", "--labels", "unequal.csv", "--pass-from", "50"], "'inclusionProbability'"),
+        ([*LEARN, "--cache", "none"], "Leave out --cache none"),
         ([*LEARN, "--refresh"], "--refresh works with a plan only"),
         ([*LEARN, "--engine", "ray"], "one machine only"),
         ([*LEARN, "--judge", "offline", "--rubric", "translation"], "the judge 'offline' makes no calls"),
@@ -194,8 +199,11 @@ def test_the_limits_hold_for_learning_and_judging_together(job, capsys):
 )
 def test_wrong_use_is_exit_2_with_one_message(job, capsys, options, message):
     Path("others.csv").write_text("id,label\nx,pass\ny,fail\n")
+    Path("scores.csv").write_text("id,label\ni1,20\ni2,85\n")
+    Path("unequal.csv").write_text("id,label,inclusionProbability\ni1,pass,0.2\ni2,fail,0.4\n")
     assert main([*ARGUMENTS, *options]) == 2
     assert message in capsys.readouterr().err
+    assert job.asked == 0
 
 
 def test_a_plan_is_refused_for_other_judges_rubrics_and_repeats(job, capsys):
@@ -211,6 +219,8 @@ def test_a_plan_is_refused_for_other_judges_rubrics_and_repeats(job, capsys):
         (["--rubric", "translation"], "another rubric or prompt"),
         (["--repeats", "3"], "learnt with repeats: 1, not 3"),
         (["--labels", "labels.csv"], "A plan has its thresholds already"),
+        (["--tolerance", "1"], "--tolerance is for --cascade SHARE. A plan has its thresholds already"),
+        (["--by-language"], "--by-language is for --cascade SHARE. A plan has its thresholds already"),
     ]
     for options, message in changes:
         capsys.readouterr()
@@ -236,8 +246,8 @@ def test_a_plan_from_files_that_name_no_model_is_refused_in_a_dry_run_too(job, c
             capsys.readouterr()
             assert main([*command, "--cascade", "plan.json", *extra]) == 2
             error = capsys.readouterr().err
-            assert "the plan was learnt from files that name no model (small, large)" in error
-            assert "so this is the most" not in error
+            assert "it was learnt from files that name no model (small, large)" in error
+            assert "this is the maximum" not in error
     assert job.asked == 0
 
 
@@ -267,7 +277,7 @@ def test_a_judge_of_which_nothing_shows_how_sure_it_is_is_refused(job, capsys):
     job.tokens = None
     assert main([*ARGUMENTS, *LEARN]) == 2
     shown = capsys.readouterr().err
-    assert "nothing shows how sure local/cheap is" in shown
+    assert "no confidence for local/cheap" in shown
 
 
 def test_a_killed_run_resumes_without_paying_twice(job):
@@ -288,6 +298,35 @@ def test_a_killed_run_resumes_without_paying_twice(job):
     assert len(different) < 2 * COUNT
 
 
+def in_pairs():
+    """Write pairs of texts and labels of them, and return the command that asks about them."""
+    for name in ("ours", "theirs"):
+        lines = [{"id": f"i{place}", "candidate": f"{name} item-{place}", "language": "ar"} for place in range(COUNT)]
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
+    labels = Path("labels.csv").read_text().replace("pass", "first").replace("fail", "second")
+    Path("labels.csv").write_text(labels)
+    return ["pairwise", "ours.jsonl", "theirs.jsonl", "--judge", "local/cheap,local/dear", "--output", "p.jsonl"]
+
+
+def test_repeated_questions_about_pairs_agree_with_people_by_their_verdict(job, capsys):
+    seen = Counter()
+
+    def choose(model, prompt):
+        """Prefer what people prefer, but once of three times depend on the order, which makes it a tie."""
+        prefers_first = truth(int(re.search(r"item-(\d+)", prompt)[1]))
+        shown_first = prompt.index("ours") < prompt.index("theirs")
+        seen[model, prompt] += 1
+        is_tie = not shown_first and seen[model, prompt] == 1
+        return json.dumps({"verdict": "A" if (prefers_first == shown_first) != is_tie else "B", "reason": ""})
+
+    job.speak, job.tokens = choose, None
+    assert main([*in_pairs(), "--cascade", "0.85", "--labels", "labels.csv", "--repeats", "3"]) == 0
+
+    [found] = read_plan(Path("p.jsonl.cascade.json")).groups.values()
+    assert (found.answered[0], found.errors) == (found.labels, 0)
+    assert {round(row["score"], 4) for row in rows("p.jsonl")} == {0.8333, 0.1667}
+
+
 def test_pairs_can_be_asked_as_a_cascade(job, capsys):
     def choose(model, prompt):
         place = int(re.search(r"item-(\d+)", prompt)[1])
@@ -303,13 +342,7 @@ def test_pairs_can_be_asked_as_a_cascade(job, capsys):
         return [(f'{start}"', 0.0, {}), (verdict, math.log(sure), {other: math.log(1 - sure)}), (f'"{end}', 0.0, {})]
 
     job.speak, job.tokens = choose, choice
-    for name in ("ours", "theirs"):
-        lines = [{"id": f"i{place}", "candidate": f"{name} item-{place}", "language": "ar"} for place in range(COUNT)]
-        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
-    labels = Path("labels.csv").read_text().replace("pass", "first").replace("fail", "second")
-    Path("labels.csv").write_text(labels)
-    command = ["pairwise", "ours.jsonl", "theirs.jsonl", "--judge", "local/cheap,local/dear", "--output", "p.jsonl"]
-    assert main([*command, "--cascade", "0.85", "--labels", "labels.csv"]) == 0
+    assert main([*in_pairs(), "--cascade", "0.85", "--labels", "labels.csv"]) == 0
 
     found = rows("p.jsonl")
     assert {row.get("answeredBy", row.get("kind")) for row in found} == {"local/cheap", "local/dear", "abstained"}

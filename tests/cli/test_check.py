@@ -38,7 +38,7 @@ def test_a_finding_says_what_where_and_why_and_fails_the_command(capsys, in_fold
     [first, quote, record] = out.splitlines()[:3]
 
     assert code == 1
-    assert first.startswith("FAIL code_fence: Code fence (```) that the source does not have (characters 62 to 65);")
+    assert first.startswith("FAIL code_fence: Code fence (```) that is not in the source (characters 62 to 65);")
     assert first.endswith("the formatting of a reply became part of the text.")
     assert quote.endswith("Unfall.[```]")
     assert "right in 100% of cases on WMT24; finding " in record

@@ -170,7 +170,10 @@ def test_an_interrupt_is_reported_and_exits_with_130(tmp_path):
     _, printed = waiting.communicate(timeout=20)
     other.close()
 
-    assert (waiting.returncode, printed) == (130, "polyjudge: interrupted. Progress saved.\n")
+    assert (waiting.returncode, printed) == (
+        130,
+        "polyjudge: interrupted. Progress saved. Run the same command again to resume.\n",
+    )
 
 
 def _has_open(process: int, path: Path) -> bool:

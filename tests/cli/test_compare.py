@@ -72,7 +72,7 @@ def test_changes_are_printed_and_without_a_rule_nothing_fails(folder, capsys):
     assert shown.startswith("Should B (b) replace A (a)?")
     assert "No. B is worse in 1 language; in 1 this run cannot tell." in shown
     assert "Keep A for Thai (th)." in shown
-    assert "No rule was given" in shown
+    assert "No pass/fail rule was given" in shown
 
 
 def test_json_fits_its_schema(folder, capsys):
@@ -328,7 +328,7 @@ def test_a_baseline_of_another_score_is_refused(folder, capsys):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda lines: lines[:-1], "contains 39 of 40 items; create the baseline again"),
+        (lambda lines: lines[:-1], "incomplete baseline: 39 of 40 items; create it again"),
         (lambda lines: [*lines[:-1], '{"id": 1}'], "base.jsonl:41: expected the id, language and score of an item"),
         (lambda lines: [*lines[:-1], lines[1]], "duplicate scores for id 'fr-0' in 'fr'"),
         (lambda lines: [lines[0].replace(": 1,", ": 9,"), *lines[1:]], "schemaVersion is 9, expected 1"),
@@ -454,12 +454,12 @@ def test_several_runs_are_shown_in_one_table(folder, capsys, form):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.jsonl"], "a.jsonl is one run, and its rows have no column 'system'. Give a second run"),
+        (["a.jsonl"], "a.jsonl is the only run, and its rows have no column 'system'. Give a second run"),
         (["one.jsonl"], "the only system in it is 'small'"),
         (["all.jsonl", "--systems", "small,larg"], "Unknown system: larg"),
         (["a.jsonl", "b.jsonl", "--systems", "x"], "--systems is for one run with several systems"),
         (["a.jsonl", "b.jsonl", "b.jsonl", "--bless", "x.jsonl"], "--bless writes a baseline from the second of two"),
-        (["a.jsonl", "b.jsonl", "b.jsonl", "--format", "junit"], "--format junit is for two runs"),
+        (["a.jsonl", "b.jsonl", "b.jsonl", "--format", "junit"], "--format junit supports only two runs"),
     ],
 )
 def test_wrong_numbers_of_runs_have_a_clear_message(folder, capsys, arguments, message):
@@ -505,8 +505,8 @@ def test_a_language_that_falls_from_pass_to_fail_is_named(folder, capsys):
         ("", "b.jsonl: no scores found"),
         ("no json\n", "b.jsonl: no scores found: b.jsonl:1: is not JSON"),
         ('{"id": 1, "score": "good grief"}\n', "invalid rating"),
-        ('{"id": "x", "score": 1e300}\n', "the score 1e+300 of item 'x' is out of range"),
-        ('{"id": "other", "score": 1}\n', "no common items in a.jsonl and b.jsonl"),
+        ('{"id": "x", "score": 1e300}\n', "the score 1e+300 of item 'x' is out of range. Correct it."),
+        ('{"id": "other", "score": 1}\n', "a.jsonl and b.jsonl have no items in common"),
         ('{"id": "x", "score": 1}\n{"id": "x", "score": 1}\n', "duplicate scores for id 'x'"),
     ],
 )

@@ -135,7 +135,7 @@ def test_a_pipe_or_a_device_is_not_replaced_by_a_report(folder, capsys, force):
 
     assert compare("--output", "pipe", *force) == 2
     assert capsys.readouterr().err.splitlines() == [
-        "polyjudge: pipe: is a device or a pipe, which a file cannot replace; give another file"
+        "polyjudge: pipe: a device or a pipe cannot be replaced by a file; give another path"
     ]
     assert stat.S_ISFIFO(Path("pipe").stat().st_mode)
 
@@ -146,7 +146,7 @@ def test_a_system_is_compared_once_however_often_it_is_named(folder, capsys, com
 
     assert main([command, "all.jsonl", "--systems", "X,X"]) == 2
     message = {
-        "compare": "--systems names only 'X'. Name two or more",
+        "compare": "--systems has only 'X'. Name at least two",
         "rank": "two systems are needed, found only 'X'",
     }
     assert message[command] in capsys.readouterr().err
@@ -224,7 +224,10 @@ def test_a_score_that_is_too_large_is_one_message(folder, capsys):
 
     assert main(["calibrate", "agreement", "a.jsonl", "--against", "b.jsonl"]) == 2
 
-    assert "a.jsonl: the score 1e+308 of item 'fr0' is out of range" in capsys.readouterr().err.splitlines()[-1]
+    assert (
+        "a.jsonl: the score 1e+308 of item 'fr0' is out of range. Correct it."
+        in capsys.readouterr().err.splitlines()[-1]
+    )
 
 
 def test_a_row_that_is_there_twice_counts_once_in_a_report(folder, capsys):

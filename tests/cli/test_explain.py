@@ -119,7 +119,7 @@ def test_a_language_of_a_run_is_explained_with_its_counts_and_worst_items(in_fol
         "Thai: FAIL",
         "The rule: at least 80% of the items with a verdict pass",
         "1 of 4 failed: not allowed",
-        "No verdict, so in no share: transient 1",
+        "No verdict, so not counted in the share: transient 1",
         "Result: FAIL, because 3 of 4 is 75%",
         "Judge: said of th",
     )

@@ -162,7 +162,7 @@ def test_a_description_needs_trust_and_again_after_a_change(service, monkeypatch
     own.write_text(OWN, encoding="utf-8")
     assert capture(translator=OWN_OPTIONS) == 2
     printed = capsys.readouterr().err
-    assert "own.toml: decides where texts and keys are sent, so it must be trusted first" in printed
+    assert "own.toml: not trusted yet: this file decides where texts and keys are sent" in printed
     assert "polyjudge trust own.toml" in printed
     assert service.asked == []
 
@@ -310,4 +310,4 @@ def test_options_of_services_are_refused_for_others(service, capsys):
     assert generate(translator=("--translator", "scripted/x", "--env", "DEEPL_API_KEY")) == 2
     assert "--env and --set give variables to a service over HTTP" in capsys.readouterr().err
     assert generate("--max-cost", "5") == 2
-    assert "is not paid for by tokens. Use --max-calls" in capsys.readouterr().err
+    assert "whose price is not by tokens. Use --max-calls" in capsys.readouterr().err

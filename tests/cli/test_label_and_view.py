@@ -137,9 +137,9 @@ def test_an_own_table_is_labelled_and_the_labels_meet_its_rows(files, capsys):
         (["label", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--host", "0.0.0.0"], "only on 127.0.0.1"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "items.jsonl"], "is an input file"),
-        (["label", "pairs.jsonl"], "has pairs of texts, and a label is of one text"),
+        (["label", "pairs.jsonl"], "contains pairs of texts, but labels are for single texts"),
         (["label", "t.json", "--items", "items.jsonl"], "contain their texts"),
-        (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "t.json"], "is not a label file"),
+        (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "t.json"], "not a label file"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--port", "70000"], "ports are numbers up to 65535"),
         (["view", "nowhere"], "is not a folder"),
         (["view", "--host", "::"], "only on 127.0.0.1"),
@@ -180,7 +180,7 @@ def test_an_informative_sample_is_labelled_resumed_and_corrected_by_its_probabil
         hour = label(address, item, 1 + int(item[1:]) % 5)["hour"]
     assert hour["left"] >= 10
     _, printed = ended(process, signal.SIGINT)
-    assert "labels that are left take about " in printed
+    assert "remaining labels take about " in printed
     assert "a random sample" not in printed
     assert "expected width of 95% intervals" in printed
     process, address = started("label", "r.jsonl", "--sample", "informative")
@@ -193,9 +193,9 @@ def test_an_informative_sample_is_labelled_resumed_and_corrected_by_its_probabil
         assert main(["calibrate", command, "r.jsonl", "--labels", "r-labels.jsonl", "--format", "json"]) == 0
     assert "probability" not in capsys.readouterr().err
     wrong = {
-        "--sample 20": "has labels of a sample drawn with --sample informative",
-        "--sample informative --size 5": "a sample of size 20, drawn before",
-        "--sample informative --seed 3": "a sample of seed 0, drawn before",
+        "--sample 20": "contains labels of a sample that was drawn with --sample informative",
+        "--sample informative --size 5": "the existing labels belong to a sample with size 20",
+        "--sample informative --seed 3": "the existing labels belong to a sample with seed 0",
         "--size 3": "--size needs --sample informative",
         "--sample informativ": "must be informative, or a whole number",
         "--sample 0": "must be informative, or a whole number",
@@ -212,9 +212,9 @@ def test_a_sample_without_labels_is_drawn_again_with_another_size_and_says_if_it
     rows = [{"id": f"i{n}", "candidate": f"ข้อความ {n}", "score": 70, "language": "th"} for n in range(200)]
     Path("r.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     for size, words in (
-        ("20", "the 20 labels that are left take about 10 minutes at 30 s a label (assumed)"),
-        ("1", "the 1 label that is left takes about 1 minute"),
-        ("150", "one more hour gives 120 labels at 30 s a label (assumed)"),
+        ("20", "the 20 remaining labels take about 10 minutes at 30 s a label (assumed)"),
+        ("1", "the remaining label takes about 1 minute"),
+        ("150", "in one more hour you can give 120 labels at 30 s a label (assumed)"),
     ):
         process, _ = started("label", "r.jsonl", "--sample", "informative", "--size", size)
         _, printed = ended(process, signal.SIGINT)

@@ -107,7 +107,7 @@ def test_a_server_without_a_model_lists_those_that_it_has(name, server, monkeypa
 
     assert score(name) == 2
     printed = capsys.readouterr().err
-    assert f"--judge {name} names no model" in printed
+    assert f"--judge {name} has no model" in printed
     assert f"The server at {server.url}/v1 answers. It has: gemma3:12b, qwen3:8b." in printed
     assert f"for example {name}/gemma3:12b" in printed
     assert server.asked == 0
@@ -125,18 +125,18 @@ def test_without_a_server_a_name_without_a_model_says_how_to_start_one(name, mon
 
 def test_a_hosted_service_without_a_model_is_not_asked(capsys):
     assert score("groq") == 2
-    assert "--judge groq names no model. Write groq/MODEL." in capsys.readouterr().err
+    assert "--judge groq has no model. Write groq/MODEL." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("olama/gemma3:12b", "Unknown judge provider: olama. Available: anthropic, azure, .*Did you mean 'ollama'?"),
+        ("olama/gemma3:12b", "Unknown provider or judge: olama. Available: anthropic, azure, .*Did you mean 'ollama'?"),
         ("lm-studio/m", "Did you mean 'lmstudio'?"),
         ("llama.cpp/m", "Did you mean 'llamacpp'?"),
         ("openrouters/m", "Did you mean 'openrouter'?"),
         ("opuss", "Did you mean 'opus'?"),
-        ("zzz/m", "Unknown judge provider: zzz. Available: anthropic, .*, vllm, xai, zai.$"),
+        ("zzz/m", "Unknown provider or judge: zzz. Available: anthropic, .*, vllm, xai, zai.$"),
     ],
 )
 def test_a_wrong_provider_suggests_the_right_one_and_lists_all(given, said, capsys):

@@ -240,13 +240,13 @@ BAD = {
         "m.csv",
         "output\nOù ?\n".encode("latin-1"),
         [],
-        "m.csv: is not UTF-8 text (invalid start byte at byte 8). Name its encoding (--encoding windows-1252)",
+        "m.csv: not UTF-8 text (invalid start byte at byte 8). Name its encoding (--encoding windows-1252)",
     ),
     "mixed encodings": (
         "m.jsonl",
         '{"output": "Où"}\n'.encode() + '{"output": "Où"}\n'.encode("latin-1"),
         [],
-        "m.jsonl: is not UTF-8 text",
+        "m.jsonl: not UTF-8 text",
     ),
     "a compressed file that is none": ("m.csv.gz", b"output\nx\n", [], "m.csv.gz: cannot be decompressed"),
     "a truncated compressed file": (

@@ -267,7 +267,7 @@ def test_replies_are_kept_in_the_cache(pairwise, server):
     [
         ({"judge": "offline"}, "The judge 'offline' cannot compare two texts"),
         ({"b": "a.csv"}, "A and B are the same file"),
-        ({"b": "c.csv"}, "no item in common with c.csv"),
+        ({"b": "c.csv"}, "no items in common with c.csv"),
         ({"b": "d.csv"}, "the source of item 'i1' is not that in d.csv"),
     ],
 )

@@ -73,7 +73,7 @@ def test_agreement_and_reports_use_them(files, capsys):
         ("minor = -1\nmajor = 5", "at least 0"),
         ("minor = 'x'", "at least 0"),
         ("minor = true", "at least 0"),
-        ("punctuation = 1", "no penalty for a severity"),
+        ("punctuation = 1", "no penalty for any severity"),
         ("", "no table of penalties"),
         ("instruction = 'x'", "no table of penalties"),
         ("minor = nan", "at least 0"),

@@ -238,7 +238,7 @@ def test_python_ranks_files_and_shows_the_result_in_a_notebook(folder):
 
 def test_a_run_given_twice_is_refused(folder, capsys):
     assert main(["rank", "all.jsonl", "./all.jsonl"]) == 2
-    assert "A run is given twice" in capsys.readouterr().err
+    assert "The same file is given twice" in capsys.readouterr().err
 
 
 def test_a_file_without_scores_is_named(in_folder, capsys):

@@ -188,7 +188,7 @@ def test_two_tasks_of_a_judge_are_kept_apart_by_their_rubrics(folder, capsys):
 
 def test_a_judge_without_a_name_is_asked_for_and_never_taken_from_the_project(folder, capsys):
     Path("polyjudge.toml").write_text('judge = "openai/gpt-5-mini"\n', encoding="utf-8")
-    assert "Name it: --judge NAME/MODEL" in refused(capsys, "--from", "judged.jsonl", "--labels", "labels.csv")
+    assert "Name it with --judge NAME/MODEL" in refused(capsys, "--from", "judged.jsonl", "--labels", "labels.csv")
     assert not Path(".polyjudge/cards").exists()
 
 
@@ -201,12 +201,13 @@ def test_wrong_files_are_refused_with_what_is_wrong(folder, capsys):
     write_rows("other.csv", [{"id": "x1", "label": "3"}])
     common = ("--judge", "openai/gpt-5")
     assert "No common items" in refused(capsys, "--from", "judged.jsonl", "--labels", "other.csv", *common)
-    assert "All annotators are people" in refused(capsys, "--from", "labels.csv", *common)
+    assert "All annotators seem to be people" in refused(capsys, "--from", "labels.csv", *common)
     write_rows("own.csv", [{"id": "x1", "label": "3"}, {"id": "x2", "label": "4"}])
-    assert "has labels, but no verdicts" in refused(capsys, "--from", "own.csv", *common)
+    assert "labels found, but no verdicts" in refused(capsys, "--from", "own.csv", *common)
     assert "Judge the texts first" in refused(capsys, "--from", "answers.csv", *common)
     assert "no such" in refused(capsys, "--from", "missing.jsonl", *common).casefold()
-    assert "needs --from RESULTS" in refused(capsys, "--labels", "labels.csv")
+    for option, value in {"--labels": "labels.csv", "--pass-from": "0", "--cluster": "doc", "--leave-out": "x"}.items():
+        assert f"{option} needs --from RESULTS" in refused(capsys, option, value)
     Path("empty.jsonl").write_text("", encoding="utf-8")
     assert refused(capsys, "--from", "empty.jsonl", *common)
 
@@ -326,7 +327,7 @@ def test_a_recorded_judges_card_is_found_by_its_name_and_its_rubric(in_folder, c
     for given in (["recorded/pandalm"], ["pandalm"], ["recorded/pandalm", "--rubric", "recorded"]):
         assert main(["calibrate", "card", "--judge", *given, "--format", "json"]) == 0, given
         assert json.loads(capsys.readouterr().out)["judge"]["model"] == "pandalm"
-    assert "No valid trust card of recorded/other" in refused(capsys, "--judge", "recorded/other")
+    assert "There is no valid trust card of recorded/other" in refused(capsys, "--judge", "recorded/other")
 
     card_of(capsys, name, "--rubric", "helpful")
     several = refused(capsys, "--judge", "recorded/pandalm")
@@ -386,8 +387,8 @@ def test_empty_files_are_refused_and_kept_figures_are_said_to_be_earlier_ones(fo
     judge = ("--judge", "openai/gpt-5", "--card", "card.json")
     for labels in ("empty.csv", "nothing.jsonl"):
         shown = refused(capsys, "--from", "judged.jsonl", "--labels", labels, "--judge", "openai/gpt-5")
-        assert f"{labels}: has no labels of people" in shown
-    assert "has no verdicts" in refused(capsys, "--from", "nothing.jsonl", "--judge", "openai/gpt-5")
+        assert f"{labels}: no labels of people found. Name their column with --label." in shown
+    assert "no verdicts of a judge found" in refused(capsys, "--from", "nothing.jsonl", "--judge", "openai/gpt-5")
     assert not Path(".polyjudge/cards").exists()
 
     whole = card_of(capsys, "judged.jsonl", "--labels", "labels.csv", *judge)
@@ -409,7 +410,7 @@ def test_a_misspelt_column_of_labels_is_named_with_the_one_that_was_meant(comman
 def test_a_language_that_is_not_known_is_refused_and_a_known_one_gets_its_tag(in_folder, capsys):
     name = of_tool(swaps=())
     without_languages(name)
-    assert "'klingon' is no language that is known" in refused(capsys, "--from", name, "--language", "klingon")
+    assert "unknown language 'klingon'" in refused(capsys, "--from", name, "--language", "klingon")
     assert "Did you mean German (de)?" in refused(capsys, "--from", name, "--language", "germn")
     assert not Path(".polyjudge/cards").exists()
     for given, tag in (("German", "de"), ("العربية", "ar"), ("TH", "th"), ("ckb", "ckb"), ("de-AT", "de-AT")):

@@ -130,7 +130,7 @@ def test_every_published_file_gives_the_figures_beside_it(reached):
 def test_totals_without_items_are_refused_by_name(capsys, in_folder):
     [statistics] = (DATA / "llmbar").glob("*.statistics.json")
     assert main(["calibrate", "agreement", str(statistics)]) == 2
-    assert "LLMBar's statistics" in capsys.readouterr().err
+    assert "LLMBar's totals" in capsys.readouterr().err
 
 
 def test_the_correction_is_refused_for_the_probe_on_which_the_judge_errs_otherwise(capsys, in_folder):

@@ -67,9 +67,9 @@ def test_annotations_come_with_a_summary_of_the_step(stored, tmp_path, monkeypat
     ("arguments", "message"),
     [
         (["--from", "review.json", "locale"], "--from renders a stored review and takes no PATH"),
-        (["--from", "review.json", "--since", "main"], "--since would need a new one"),
-        (["--from", "review.json", "--judge", "opus"], "--judge would need a new one"),
-        (["--from", "review.json", "--skip-checks", "numbers"], "--skip-checks would need a new one"),
+        (["--from", "review.json", "--since", "main"], "--since has no effect"),
+        (["--from", "review.json", "--judge", "opus"], "--judge has no effect"),
+        (["--from", "review.json", "--skip-checks", "numbers"], "--skip-checks has no effect"),
         (["--from", "absent.json"], "absent.json"),
         (["--from", "other.json"], "other.json: not a review of localisation files"),
         ([], "Name the files or folders to review"),

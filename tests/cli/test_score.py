@@ -353,7 +353,7 @@ def test_a_server_that_is_not_there_stops_the_run_with_a_question(items, score, 
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
 
     assert score(items(2000), "--output", "r.jsonl") == 3
-    assert "is the server running?" in capsys.readouterr().err
+    assert "Is the server running?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("faults", [{"keys": ("another",)}, {"models": ("another",)}])
@@ -460,7 +460,7 @@ def test_a_deadline_ends_the_run_and_stores_what_was_done(items, score, server, 
     path = items(2000)
 
     assert score(path, "--output", "r.jsonl", "--deadline", "1", "--concurrency", "8") == 3
-    assert "stopped after 1 seconds, the deadline" in capsys.readouterr().err
+    assert "stopped: the deadline of 1 seconds is reached" in capsys.readouterr().err
     done = sum(server.delivered.values())
     assert 0 < done < 500
     server.faults.latency_s = 0.0
@@ -687,7 +687,7 @@ def test_the_project_file_sets_options_and_the_command_line_wins(items, score, s
         "limit = true\n": "limit must be text or a number",
         'concurrency = "many"\n': "must be a whole number",
         "refresh = 3\n": "refresh must be true or false",
-        "x = \n": "is not TOML",
+        "x = \n": "not TOML",
         "score = 5\n": "score must be a table",
         "[[score]]\nlimit = 1\n": "score must be a table",
         'context = ["a", "b"]\n': "context takes one value",

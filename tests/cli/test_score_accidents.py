@@ -64,7 +64,7 @@ def test_devices_are_no_place_for_results(items, score, server, in_folder, capsy
 
     assert score(output="out") == 2
 
-    assert "is not a regular file" in capsys.readouterr().err
+    assert "not a regular file" in capsys.readouterr().err
     assert (server.asked, Path("out").is_symlink(), Path("/dev/stdout").is_symlink()) == (0, True, True)
 
 
@@ -72,7 +72,7 @@ def test_items_in_a_pipe_are_refused_and_not_waited_for(score, in_folder, capsys
     os.mkfifo(in_folder / "items.jsonl")
 
     assert score() == 2
-    assert "is not a regular file; items are read more than once" in capsys.readouterr().err
+    assert "not a regular file; items are read more than once" in capsys.readouterr().err
 
 
 def test_results_among_the_items_are_refused(server, score, in_folder, capsys):
@@ -157,7 +157,7 @@ def test_failures_of_one_judge_are_not_asked_of_another(items, score, server, ca
 
     assert score("--retry-failures", judge="local/another") == 2
 
-    assert "the results are of local/m, not of this judge" in capsys.readouterr().err
+    assert "the results are from local/m, not from this judge" in capsys.readouterr().err
     assert server.asked == 5
 
 

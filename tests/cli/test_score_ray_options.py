@@ -28,7 +28,7 @@ def score(in_folder, capsys):
     [
         ([], "--engine ray needs --output FOLDER"),
         (["--output", "out", "--cache", "none"], "--engine ray needs a cache that the workers share"),
-        (["--output", "a-file"], "a-file: is a file, but --engine ray writes a folder"),
+        (["--output", "a-file"], "a-file: this is a file, but --engine ray writes a folder"),
         (["--output", "items/results"], "is in the folder of the items. Give another path"),
         (["--output", "items"], "is in the folder of the items"),
         (["--output", "out", "--shard-rows", "0"], "must be a whole number of at least 1"),
@@ -80,4 +80,4 @@ def test_options_of_ray_are_refused_without_it(in_folder, capsys, options):
     code = main(["score", "items.jsonl", "--rubric", "general", "--judge", "local/m", *options])
 
     assert code == 2
-    assert f"{options[0]} needs --engine ray" in capsys.readouterr().err
+    assert f"{options[0]} is only for --engine ray" in capsys.readouterr().err

@@ -55,14 +55,14 @@ def test_a_server_without_token_probabilities_is_named_once_and_scores_are_kept(
     local.tokens = None
     assert score("--token-probabilities") == 0
 
-    assert capsys.readouterr().err.count("local/m returned no tokens. Its results have no token probabilities.") == 1
+    assert capsys.readouterr().err.count("local/m returned no tokens, so its results have no token probabilities.") == 1
     assert [row["score"] for row in rows()] == [80, 80]
 
 
 @pytest.mark.parametrize(
     ("options", "rubric", "message"),
     [
-        (["--judge", "offline"], "translation", "the checks have no token probabilities"),
+        (["--judge", "offline"], "translation", "the judge 'offline' has no token probabilities"),
         ([], "mqm", "judges of error spans have no token probabilities"),
         (["--engine", "ray"], "general", "--token-probabilities works on one machine only"),
     ],

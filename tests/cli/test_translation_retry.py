@@ -111,7 +111,7 @@ def test_the_results_of_another_judge_are_refused(partly_judged, server, capsys)
     before = results.with_name("results-full-judge.json").read_bytes()
 
     assert full(results, "--retry-failures", judge="local/n") == 2
-    assert "the results are of local/m, not of this judge" in capsys.readouterr().err
+    assert "the results are from local/m, not from this judge" in capsys.readouterr().err
     assert results.with_name("results-full-judge.json").read_bytes() == before
     assert server.asked == asked
     assert not list(results.parent.glob("*.partial"))

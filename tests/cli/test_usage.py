@@ -42,7 +42,12 @@ WRONG = {
     (*GENERATE, "--max-failed", "nan"): "polyjudge translation generate: --max-failed must be a share between 0 and 1",
     (*GENERATE, "--max-answer-tokens", "0"): "polyjudge translation generate: --max-answer-tokens must be a whole",
     (*SCORE, "--format", "xml"): "polyjudge score: --format: invalid choice: 'xml'",
-    (*SCORE, "--refresh", "--reread"): "polyjudge: --refresh asks again, --reread never asks. Give one.",
+    (
+        *SCORE,
+        "--refresh",
+        "--reread",
+    ): "polyjudge: --refresh and --reread cannot be combined: --refresh asks again, --reread makes no "
+    "calls. Give only one.",
 }
 
 
@@ -93,7 +98,7 @@ WRONG_VALUES = {
     '[score]\nformat = "x"\n': "2: format: 'x' is not one of text, json, ",
     'judge = "offline"\nmax-cost = "x"\n': "2: max-cost ",
     '[score]\ncache = "/elsewhere"\n': "2: cache chooses where replies are read from",
-    "score = 1\n": "1: score must be a table: [score]",
+    "score = 1\n": "1: score must be a table. Write [score] on a line of its own.",
     '\n[checks]\nwrong_language = "x"\n': "3: [checks]: wrong_language = 'x' is no severity",
 }
 

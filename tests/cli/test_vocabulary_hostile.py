@@ -442,7 +442,7 @@ def test_records_with_the_founding_keys_alone_are_judged(local):
         (b"[]", "7: must be a JSON object"),
         (b'{"id": "x", "score": 1}', "7: schemaVersion is None"),
         (b'{"schemaVersion": 1, "id": "x"}', "7: invalid judgement"),
-        (b"\xff\xfe", "is not UTF-8 text"),
+        (b"\xff\xfe", "not UTF-8 text"),
     ],
 )
 def test_judgements_that_cannot_be_read_are_named_by_line_and_left_as_they_are(row, message, local, capsys):

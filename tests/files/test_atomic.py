@@ -58,5 +58,5 @@ def test_invalid_utf8_is_an_error_with_its_position(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'{"a": "\xff"}')
 
-    with pytest.raises(DataError, match=r"rows\.jsonl: is not UTF-8 text"):
+    with pytest.raises(DataError, match=r"rows\.jsonl: not UTF-8 text"):
         list(read_json_lines(path))

@@ -48,5 +48,5 @@ def test_lines_longer_than_a_chunk_are_read_whole(path, ending, length):
 def test_invalid_utf8_is_an_error_with_its_byte(path):
     path.write_bytes(b"good\nba\xffd\n")
 
-    with pytest.raises(DataError, match=r"text: is not UTF-8 text \(invalid start byte at byte 7\)"):
+    with pytest.raises(DataError, match=r"text: not UTF-8 text \(invalid start byte at byte 7\)"):
         list(lines_from(path))

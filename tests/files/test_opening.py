@@ -86,7 +86,7 @@ def test_bytes_that_are_not_text_in_the_encoding_are_named_with_their_place(fold
     path = folder / "broken.csv"
     path.write_bytes(b"\xff\xfea\x00b\x00c")
 
-    with pytest.raises(EncodingError, match="is not UTF-16 text"):
+    with pytest.raises(EncodingError, match="not UTF-16 text"):
         read(path)
 
 

@@ -144,17 +144,17 @@ def test_every_command_replaces_only_its_own_output(name, files, capsys):
 LABEL = {"schemaVersion": 1, "id": "a", "language": "de", "label": 80, "annotator": "me", "labelledAt": "2026-01-01"}
 REPLACED = {
     # what a file holds: the command that wrote it, and another that would replace it
-    "labels by people, not results of score": (None, "score"),
-    "labels by people, not a report": (None, "report markdown"),
-    "results of score, not a report": ("score", "regression junit"),
-    "results of score, not a baseline": ("score", "bless"),
-    "a baseline, not results of score": ("bless", "score"),
-    "translations, not results of score": ("generate", "score"),
-    "scores of translations, not translations": ("quick", "generate"),
-    "translations, not scores of translations": ("check", "quick"),
-    "replies of a cache, not results of score": ("cache export", "score"),
-    "cases of a translator, not a report": ("capture", "compare html"),
-    "a trust card, not a report": ("card", "compare json"),
+    "labels by people, and would be replaced by results of score": (None, "score"),
+    "labels by people, and would be replaced by a report": (None, "report markdown"),
+    "results of score, and would be replaced by a report": ("score", "regression junit"),
+    "results of score, and would be replaced by a baseline": ("score", "bless"),
+    "a baseline, and would be replaced by results of score": ("bless", "score"),
+    "translations, and would be replaced by results of score": ("generate", "score"),
+    "scores of translations, and would be replaced by translations": ("quick", "generate"),
+    "translations, and would be replaced by scores of translations": ("check", "quick"),
+    "replies of a cache, and would be replaced by results of score": ("cache export", "score"),
+    "cases of a translator, and would be replaced by a report": ("capture", "compare html"),
+    "a trust card, and would be replaced by a report": ("card", "compare json"),
 }
 
 
@@ -176,7 +176,7 @@ def test_data_is_not_replaced_by_another_kind_of_file(holds, files, capsys):
 
     assert main(command) == 2
 
-    assert f"{out}: holds {holds}. Give another file, or replace this one with --force." in capsys.readouterr().err
+    assert f"{out}: contains {holds}. Give another file, or replace this one with --force." in capsys.readouterr().err
     assert out.read_bytes() == before
     assert main([*command, "--force"]) in (0, 1)
     assert out.read_bytes() != before
@@ -202,7 +202,7 @@ def test_a_finished_run_is_not_replaced_by_one_with_fewer_items(files, capsys):
     assert main([*command, "--limit", "3"]) == 2
 
     printed = capsys.readouterr().err
-    assert "o.jsonl: holds 5 results; this run would replace them by 3. Give another file" in printed
+    assert "o.jsonl: contains 5 results, which this run would replace by 3. Give another file" in printed
     assert Path("o.jsonl").read_bytes() == before
     assert main([*command, "--limit", "3", "--force"]) == 0
     assert len(Path("o.jsonl").read_bytes().splitlines()) == 3

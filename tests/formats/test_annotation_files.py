@@ -134,7 +134,7 @@ def test_what_a_format_cannot_have_is_left_out_and_said(tmp_path):
     found, notes = converted(rows, tmp_path, "mqm")
     assert [row["id"] for row in found] == ["en-th/1"]
     assert len(notes) == 3
-    with pytest.raises(DataError, match="no row with error spans"):
+    with pytest.raises(DataError, match="no row has error spans"):
         converted([{"id": "4", "label": 2, "candidate": "x"}], tmp_path / ".." / tmp_path.name, "esa")
 
 

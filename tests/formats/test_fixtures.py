@@ -158,14 +158,14 @@ def test_a_duplicate_id_is_an_error_with_both_places(tmp_path):
 
 @pytest.mark.parametrize("lines", [[""], ["", "", ""], ["# only a comment"], ["\t\t\t\t"]])
 def test_a_file_without_cases_is_an_error(lines, tmp_path):
-    assert error_message(tsv(tmp_path, *lines)).endswith("translation.tsv: no cases found")
+    assert error_message(tsv(tmp_path, *lines)).endswith("translation.tsv: no cases found; write a row for each")
 
 
 def test_invalid_utf8_is_an_error_with_its_byte(tmp_path):
     path = tmp_path / "translation.tsv"
     path.write_bytes(b"a\ten\tes\tHello\t\xff\n")
 
-    assert "is not UTF-8 text (invalid start byte at byte 14)" in error_message(path)
+    assert "not UTF-8 text (invalid start byte at byte 14)" in error_message(path)
 
 
 def test_a_missing_file_is_an_error(tmp_path):
@@ -249,7 +249,7 @@ def test_a_case_with_a_missing_file_is_an_error(missing, tmp_path):
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
-        ("source_lang = ", "is not TOML"),
+        ("source_lang = ", "not TOML"),
         ('source_lang = "en"\n', "source_lang and target_lang are required"),
         ('source_lang = 1\ntarget_lang = "es"\n', "source_lang and target_lang are required"),
         ('source_lang = "en"\ntarget_lang = "es"\nsuite = "keep"\n', "suite must be translation or preserve"),

@@ -48,14 +48,14 @@ def test_a_placeholder_may_occur_more_than_once():
 @pytest.mark.parametrize(
     ("content", "error_message"),
     [
-        (b'name = "x"\nprompts = []', "no prompts found"),
+        (b'name = "x"\nprompts = []', "no prompts found; write a table [[prompts]] for each"),
         (b'name = "x"', "invalid prompt set"),
         (b'[[prompts]]\ntext = "a"', "invalid prompt set"),
         (b'name = "x"\n[[prompts]]\ntext = 7', "invalid prompt set"),
         (b'name = "x"\n[[prompts]]\nsource = "a"', "invalid prompt set"),
         (b'name = "x"\ntemplate = "translate"\n[[prompts]]\ntext = "a"', "the template must contain {text}"),
-        (b"name = ", "is not TOML"),
-        (b"\xff\xfe", "is not UTF-8 text"),
+        (b"name = ", "not TOML"),
+        (b"\xff\xfe", "not UTF-8 text"),
     ],
 )
 def test_an_invalid_file_is_an_error_with_the_reason(content, error_message, in_folder):

@@ -249,7 +249,7 @@ def test_fields_that_polyjudge_does_not_know_survive(path, tmp_path):
 def test_a_row_that_is_nested_too_deeply_is_reported(path):
     scores = open_scores(path, f'[{{"languageName": "Lao", "x": {"[" * 500 + "]" * 500}}}, {json.dumps(FOUNDING)}]')
 
-    assert scores.problems == [f"{path}:1: is nested too deeply"]
+    assert scores.problems == [f"{path}:1: nested too deeply"]
     assert scores.find("", "Thai") is not None
 
 

@@ -350,7 +350,7 @@ def test_a_file_that_is_missing_or_a_folder_is_an_error(tmp_path, name):
     with pytest.raises(DataError, match=rf"{name}: cannot be read"):
         list(TranslationResults(tmp_path / name))
     (tmp_path / name).mkdir()
-    with pytest.raises(DataError, match=rf"{name}: no item files found"):
+    with pytest.raises(DataError, match=rf"{name}: no tables found"):
         list(TranslationResults(tmp_path / name))
 
 

@@ -98,7 +98,10 @@ def test_a_workbook_that_cannot_be_used_is_one_message(workbook, capsys, sheets,
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1024), "is protected by a password, or an old .xls file"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1024),
+            "the workbook is protected by a password, or is an old .xls file",
+        ),
         (b"PK\x03\x04" + bytes(64), "cannot be read as an Excel workbook"),
         (b"", "cannot be read as an Excel workbook"),
         (b"output,lang\nBonjour,fr\n", "cannot be read as an Excel workbook"),

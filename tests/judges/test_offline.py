@@ -102,7 +102,7 @@ def test_where_nothing_can_be_seen_there_is_no_verdict_and_no_guess(candidate):
 
     assert isinstance(outcome, Failure)
     assert outcome.kind == "bad_item"
-    assert "nothing to check" in outcome.reason
+    assert "nothing to score" in outcome.reason
 
 
 @pytest.mark.parametrize("language", ["xx-nope", "", "Klingon", "99"])

@@ -208,7 +208,7 @@ def test_a_judge_is_built_and_shows_its_prompt_without_any_provider():
 def test_an_unknown_model_is_named_with_what_is_known():
     with pytest.raises(UnknownNameError, match="Unknown model: oppus. Available: .*opus"):
         RubricJudge(CRITERIA, model="oppus").score_sync("text")
-    with pytest.raises(UnknownNameError, match="Unknown judge provider: nosuch. Available: "):
+    with pytest.raises(UnknownNameError, match="Unknown provider or judge: nosuch. Available: "):
         RubricJudge(CRITERIA, model="nosuch/model").score_sync("text")
 
 

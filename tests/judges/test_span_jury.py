@@ -236,5 +236,5 @@ def test_a_consensus_changes_the_fingerprint_and_must_fit():
     assert rubric_fingerprint(learnt_rubric(None)) == rubric_fingerprint(load_rubric("mqm"))
     fingerprints = {rubric_fingerprint(learnt_rubric(consensus(threshold=each))) for each in (0.3, 0.5)}
     assert len(fingerprints | {rubric_fingerprint(load_rubric("mqm"))}) == 3
-    with pytest.raises(ConfigError, match="other features"):
+    with pytest.raises(ConfigError, match="another version of polyjudge"):
         SpanJudge(learnt_rubric(replace(consensus(), features=("x",))))

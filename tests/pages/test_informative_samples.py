@@ -14,9 +14,10 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.columns import AS_IT_IS
 from polyjudge.formats.doubts import Doubt, read_doubts
 from polyjudge.pages.estimates import RunningEstimate
-from polyjudge.pages.informative import draw_informative, plan_path, planning, read_plan, signals_of
+from polyjudge.pages.informative import draw_informative, planning, signals_of
 from polyjudge.pages.sampling import Candidate, allotted
 from polyjudge.statistics.estimates import corrected_mean
+from polyjudge.store.sample_plans import plan_path, read_plan
 
 CANDIDATES = st.lists(
     st.tuples(st.sampled_from(["th", "ar", ""]), st.one_of(st.none(), st.floats(0, 100))), min_size=1, max_size=50
@@ -34,7 +35,7 @@ def test_a_sample_has_its_quotas_no_item_twice_and_at_least_half_of_the_plain_pr
     candidates, count, seed, passes
 ):
     if count < len({each.language for each in candidates}):
-        with pytest.raises(ConfigError, match="would have no chance"):
+        with pytest.raises(ConfigError, match="every language needs at least one item"):
             draw_informative(candidates, DOUBTS, count, seed, passes=passes)
         return
     found = draw_informative(candidates, DOUBTS, count, seed, passes=passes)
@@ -90,12 +91,13 @@ def test_the_doubts_of_rows_are_read_and_broken_ones_left_out(tmp_path):
         {"id": "c", "score": 1, "members": "many", "probabilities": {"x": 7}},
         {"id": "d", "score": 1, "members": [3, {"score": True}], "probabilities": []},
         {"score": 1, "members": [{"score": 1}, {"score": 2}]},
+        {"id": "e", "score": 1, "members": [{"score": 10**400}, {"score": 2}], "probabilities": {"x": 10**400}},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = read_doubts(path, AS_IT_IS)
     assert found["a"] == Doubt(10.0)
     assert found["b"].chance_of_another == pytest.approx(0.3)
-    assert not {"c", "d"} & found.keys()
+    assert not {"c", "d", "e"} & found.keys()
 
 
 @pytest.fixture
@@ -119,22 +121,22 @@ def test_labelling_is_resumed_with_the_sample_of_its_plan_also_if_scores_have_ch
     ]
     assert read_plan(path).size == 12
     for size, seed in ((13, None), (None, 7)):
-        with pytest.raises(ConfigError, match="drawn before"):
+        with pytest.raises(ConfigError, match="the existing labels belong to a sample"):
             planning(path, size, seed, drawing)
-    with pytest.raises(DataError, match="not in the results now"):
+    with pytest.raises(DataError, match="no longer in the results"):
         planning(path, None, None, drawing)(candidates[:5])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("no", "is not JSON"),
-        ("{}", "is not the plan of a sample"),
+        ("no", "not JSON"),
+        ("{}", "not the plan of a sample"),
         ('{"schemaVersion": 1, "kind": "polyjudge sample", "seed": "x"}', "cannot be used"),
         (
             '{"schemaVersion": 1, "kind": "polyjudge sample", "seed": 0, "size": 1, "candidates": 1, '
             '"items": [{"id": "a", "inclusionProbability": 0}]}',
-            "not above 0",
+            "gives the item 'a' a probability that is not above 0",
         ),
     ],
 )

@@ -225,7 +225,7 @@ def test_a_label_off_the_scale_is_named_and_the_file_is_closed(tmp_path, label, 
 def test_a_labels_file_that_is_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "labels.jsonl")
 
-    with pytest.raises(DataError, match="is not a regular file"):
+    with pytest.raises(DataError, match="not a regular file"):
         LabelLog(tmp_path / "labels.jsonl")
 
 
@@ -283,7 +283,7 @@ def test_a_file_of_gigabytes_without_a_line_break_is_refused(tmp_path):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     found = get(ViewSite(tmp_path, language_table()).site(), "summary?name=s.jsonl", "run?name=s.jsonl")
-    assert [(status, "a line of more than 128 MB" in printed) for status, printed in found] == [(400, True)] * 2
+    assert [(status, "a line is longer than 128 MB" in printed) for status, printed in found] == [(400, True)] * 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # in kB
 
 

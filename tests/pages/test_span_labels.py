@@ -124,12 +124,12 @@ def test_labels_of_another_kind_are_refused_and_old_files_are_read(in_folder):
     page.log.close()
     assert "spans" not in json.loads(Path("labels.jsonl").read_text(encoding="utf-8"))
     assert read_labels(Path("labels.jsonl"))[0].spans is None
-    with pytest.raises(ConfigError, match="another kind"):
+    with pytest.raises(ConfigError, match="another scale"):
         labelling("mqm")
     page = labelling("mqm", "marks.jsonl")
     page.take(said(label=0, spans=[]))
     page.log.close()
-    with pytest.raises(ConfigError, match="another kind"):
+    with pytest.raises(ConfigError, match="another scale"):
         labelling("1-5", "marks.jsonl")
 
 

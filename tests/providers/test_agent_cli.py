@@ -809,7 +809,7 @@ def test_an_agent_may_read_only_a_copy_of_a_workspace(programs, workspace):
 def test_an_agent_that_cannot_be_confined_gets_no_workspace(programs, workspace, name):
     programs.add(name)
 
-    with pytest.raises(ConfigError, match=f"{name} cannot be confined to a workspace"):
+    with pytest.raises(ConfigError, match=f"{name} cannot be restricted to a workspace"):
         opened(name, workspace=workspace)
 
 

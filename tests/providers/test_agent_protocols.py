@@ -160,7 +160,7 @@ def test_nothing_at_all_is_no_answer(dialect, out):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_an_empty_answer_is_an_error(dialect):
-    assert "ended without an answer" in str(failure(dialect, answer(AGENTS[dialect], " \n ")))
+    assert "exited without a reply" in str(failure(dialect, answer(AGENTS[dialect], " \n ")))
 
 
 @pytest.mark.parametrize("dialect", ["claude", "codex", "text"])

@@ -116,7 +116,7 @@ def test_rate_limited_calls_cost_nothing():
 
 
 def test_a_cap_on_cost_needs_a_price():
-    with pytest.raises(ConfigError, match="needs a price, and none is known for some/model"):
+    with pytest.raises(ConfigError, match="needs a price, and the price of some/model is not known"):
         BudgetedProvider(ScriptedProvider(answer), Budget(Caps(cost_usd=1.0)), None, name="some/model")
 
 

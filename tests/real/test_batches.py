@@ -523,7 +523,7 @@ def test_a_batch_at_another_base_url_is_not_used(vendor, server, items, monkeypa
         for name, value in addresses(other).items():
             monkeypatch.setenv(name, value)
         assert main(["batch", "status"]) == 0
-        assert "not the address in use" in capsys.readouterr().out
+        assert "but the address in use is" in capsys.readouterr().out
         assert not other.calls
         assert batch(vendor) == 0
         assert (other.submits, server.submits) == (1, 1)

@@ -379,11 +379,11 @@ def test_a_closed_cache_raises_on_every_use(place):
         cache = await open_cache(place.name)
         await cache.aclose()
         await cache.aclose()
-        with pytest.raises(CacheError, match="is closed"):
+        with pytest.raises(CacheError, match="the cache is closed"):
             await cache.put("key", Reply(text="", model="m"))
-        with pytest.raises(CacheError, match="is closed"):
+        with pytest.raises(CacheError, match="the cache is closed"):
             await cache.get("key")
-        with pytest.raises(CacheError, match="is closed"):
+        with pytest.raises(CacheError, match="the cache is closed"):
             await once(cache, "key", asked)
 
     run(use_it_closed())

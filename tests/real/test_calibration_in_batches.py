@@ -90,8 +90,11 @@ def test_a_calibration_killed_while_waiting_can_be_resumed(server):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cache", "none"], "--batch stores its replies in the cache"),
-        (["--judge", "offline", "--rubric", "translation"], "The judge 'offline' makes no calls. Leave out --batch"),
+        (["--cache", "none"], "--batch needs a cache for its replies"),
+        (
+            ["--judge", "offline", "--rubric", "translation"],
+            "with the judge 'offline', which makes no calls. Leave out --batch",
+        ),
     ],
 )
 def test_options_that_batches_do_not_support_are_an_error(server, capsys, options, message):

@@ -32,7 +32,7 @@ def test_a_split_goes_from_the_folder_to_a_report(capsys):
 def test_of_several_splits_one_must_be_named(capsys):
     assert main(["report", "--results", str(SAVED)]) == 2
 
-    assert f"Give one of them: {SAVED / 'train'}, {SAVED / 'test'}" in capsys.readouterr().err
+    assert f"Give the folder of one of them: {SAVED / 'train'}, {SAVED / 'test'}" in capsys.readouterr().err
 
 
 def test_a_single_split_need_not_be_named(tmp_path):

@@ -218,14 +218,14 @@ def test_a_read_only_database_is_an_error_except_for_replay(postgres, url):
     open_and_close(url)
     postgres.run(f"alter database {url.rpartition('/')[2]} set default_transaction_read_only = on")
 
-    assert "is read-only, like a standby; use the primary" in opening_error(url)
+    assert "the server is read-only (a standby?); use the primary" in opening_error(url)
     open_and_close(url, read_only=True)
 
 
 def test_a_newer_cache_and_another_programs_table_are_not_changed(postgres, url):
     open_and_close(url)
     postgres.run("comment on table polyjudge_entries is 'polyjudge cache, version 99'", url)
-    assert "was written by a newer polyjudge; upgrade polyjudge" in opening_error(url)
+    assert "written by a newer polyjudge; upgrade polyjudge" in opening_error(url)
 
     postgres.run("comment on table polyjudge_entries is 'ours, keep out'", url)
     assert "belongs to another program" in opening_error(url)

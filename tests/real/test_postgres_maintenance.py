@@ -69,7 +69,7 @@ def test_pruning_deletes_the_entries_that_match_all_filters(url, options, remain
 
 
 def test_pruning_without_a_filter_is_an_error(url):
-    with pytest.raises(CacheError, match="no filter given"):
+    with pytest.raises(CacheError, match="nothing selected"):
         prune(url)
 
 
@@ -136,7 +136,7 @@ def test_maintenance_of_a_missing_cache_is_an_error_and_creates_nothing(postgres
     empty = postgres.new_database()
 
     for look in (statistics_of, verify, lambda url: list(export_entries(url)), lambda url: prune(url, model="m")):
-        with pytest.raises(CacheError, match="no cache here yet"):
+        with pytest.raises(CacheError, match="no such cache; run a command that judges first, or give another path"):
             look(empty)
     assert postgres.run("select count(*) from pg_tables where tablename like 'polyjudge%'", empty) == "0"
 
@@ -174,7 +174,8 @@ def test_the_commands_report_errors_without_the_password(in_folder, capsys):
     assert main(["cache", "import", UNREACHABLE_URL]) == 2
     assert (
         capsys.readouterr().err
-        == "polyjudge: Only files can be imported. Export the other cache first: polyjudge cache export --cache URL\n"
+        == "polyjudge: Only files can be imported, not URLs. Export the other cache first: polyjudge cache export "
+        "--cache URL --output FILE\n"
     )
 
 

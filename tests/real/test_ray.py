@@ -165,7 +165,7 @@ def test_a_run_with_a_cluster_of_its_own_says_what_a_run_on_one_machine_says(sta
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the workers too
     code, out, err = ended(run)
     assert (code, json.loads(out)["not_reached"] > 0) == (130, True)
-    assert "stopping; in-flight calls may finish" in err
+    assert "stopping; calls in flight have 5 seconds to finish" in err
     assert "Run the same command again to resume." in err
     assert working_on() == []
 

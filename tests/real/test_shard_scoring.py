@@ -95,7 +95,7 @@ def test_items_that_changed_are_not_asked_about(order, server):
     report = score_shard(order, Telling())
 
     assert (report.part, report.trouble.kind, server.asked) == (None, "items", 0)
-    assert "items.jsonl: was changed since the run started" in report.trouble.message
+    assert "items.jsonl: the file was changed since the run started" in report.trouble.message
 
 
 def test_a_stop_request_ends_it_without_a_part(order, server):

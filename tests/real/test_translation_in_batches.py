@@ -128,4 +128,4 @@ def test_a_run_killed_while_waiting_can_be_resumed(server):
 def test_batches_need_a_cache(server, capsys):
     assert main(command("quick", "batched", "--batch", "--cache", "none")) == 2
 
-    assert "--batch stores its replies in the cache" in capsys.readouterr().err
+    assert "--batch needs a cache for its replies" in capsys.readouterr().err

@@ -141,7 +141,7 @@ def test_ids_pair_within_a_language_only():
     found = compare_runs(run_of(before), run_of({("fr", "1"): 2.0, ("de", "1"): 4.0}), QUICK)
 
     assert [row.score.difference.value for row in found.languages] == [-1, 1]
-    with pytest.raises(DataError, match="no common items in a and b"):
+    with pytest.raises(DataError, match="a and b have no items in common"):
         compare_runs(run_of(before), run_of({("th", "1"): 2.0}, name="b"), QUICK)
 
 

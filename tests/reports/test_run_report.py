@@ -412,7 +412,7 @@ def test_a_file_that_is_no_run_is_one_message(in_folder, capsys, wrong):
 
 def test_a_table_of_items_is_no_run_and_the_message_names_its_columns(in_folder, capsys):
     assert main(["report", str(write_items())]) == 2
-    assert "its rows have no outcome and no score. Found: id, candidate" in capsys.readouterr().err
+    assert "the rows have neither an outcome nor a score. Found: id, candidate" in capsys.readouterr().err
 
 
 def test_scores_of_another_tool_have_a_report(in_folder):
@@ -439,8 +439,8 @@ def test_translations_as_run_are_the_same_report_as_with_results(in_folder, caps
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["scores.jsonl", "--full-judge", "x.json"], "--full-judge needs a translator's results"),
-        (["r.json", "--by", "category"], "--by is for runs of other commands"),
+        (["scores.jsonl", "--full-judge", "x.json"], "--full-judge is only for a translator's results"),
+        (["r.json", "--by", "category"], "--by cannot be used with a translator's results"),
         (["r.json", "--filter", "category=food"], "cannot be filtered by 'category'"),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_term_is_found_in_its_forms(language, target, text, used):
         ("source,target\n,Datei\n", "terms.csv:2: the source term is empty"),
         ("source,target,case\nfile,Datei,maybe\n", "case must be yes or no, not 'maybe'"),
         ("source,target\nfile,Datei,too much\n", "expected 2 fields, found 3"),
-        ("source,target\n", "has no terms"),
+        ("source,target\n", "no terms found"),
         ("", "no column for the source terms|has no terms"),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_custom_rubric_is_read_from_its_file(tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ("name =", "is not TOML"),
+        ("name =", "not TOML"),
         ('nmae = "x"', "unknown key 'nmae'"),
         ("[scale]\nlowest = 5\nhighest = 1", "the scale must rise, but runs from 5 to 1"),
         ("[scale]\nlow = 5", "scale: unknown key 'low'"),

@@ -125,7 +125,7 @@ def test_a_shard_that_loses_every_worker_ends_the_run():
     _, stop, _, _ = judge(cluster, [shard("a"), shard("b")], slots=1)
 
     assert isinstance(stop.error, StoppedError)
-    assert "a lost its worker 10 times" in str(stop.error)
+    assert "the worker of a was lost 10 times" in str(stop.error)
 
 
 @pytest.mark.parametrize(

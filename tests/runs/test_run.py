@@ -271,7 +271,7 @@ def test_items_that_are_changed_during_the_run_are_noticed(folder, change, lengt
     summary = _run_in_which(folder / "items.jsonl", change, "x" * length)
 
     assert summary.status == "items_changed"
-    assert "was changed while it was judged" in str(summary.stopped_by)
+    assert "the file was changed during the run" in str(summary.stopped_by)
     assert not (folder / "scores.jsonl").exists()
     assert list(folder.glob("scores.jsonl.*.partial"))
 

@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_cut(shards):
     assert [message.partition(": ")[0] for message in found.broken] == [f"{shards}/1.jsonl"]
     assert found.shards == (before[0], before[2])
     assert found.survey.count == 4
-    with pytest.raises(DataError, match=r"1\.jsonl: is not UTF-8"):
+    with pytest.raises(DataError, match=r"1\.jsonl: not UTF-8"):
         ItemSource(shards).survey()
 
 
@@ -163,7 +163,7 @@ def test_a_folder_of_this_and_that_is_refused(shards, name, message):
 
 
 def test_an_empty_folder_is_one_clear_error(tmp_path):
-    with pytest.raises(DataError, match="no item files found"):
+    with pytest.raises(DataError, match="no tables found"):
         ItemSource(tmp_path).survey()
 
 

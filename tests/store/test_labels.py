@@ -91,7 +91,7 @@ SCORED = '{"schemaVersion": 1, "id": "a", "outcome": "result", "score": 4.0}'
 def test_a_file_of_another_kind_is_not_changed(tmp_path, content):
     path = tmp_path / "mine.csv"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match="is not a label file"):
+    with pytest.raises(DataError, match="not a label file"):
         LabelLog(path)
 
     assert path.read_text(encoding="utf-8") == content
@@ -159,7 +159,7 @@ def test_pass_and_fail_have_values_and_no_label_has_none():
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ('{"schemaVersion": 1, "id": "a", "annotator": "x"}', "is not a row of a label file"),
+        ('{"schemaVersion": 1, "id": "a", "annotator": "x"}', "not a row of a label file"),
         ('{"schemaVersion": 1, "id": "a", "annotator": 5, "labelledAt": "t"}', "annotator"),
         ('{"schemaVersion": 1, "id": "a', "is not JSON"),
     ],
@@ -181,6 +181,6 @@ def test_a_link_to_labels_is_followed_and_one_to_a_missing_file_elsewhere_is_not
     log = LabelLog(tmp_path / "here" / "labels.jsonl")
     assert log.path == (tmp_path / "big" / "labels.jsonl").resolve()
     log.close()
-    with pytest.raises(DataError, match="is a link to a file in another folder"):
+    with pytest.raises(DataError, match="this is a symbolic link to a file in another folder"):
         LabelLog(tmp_path / "here" / "trap.jsonl")
     assert not (tmp_path / "big" / "new").exists()

@@ -150,7 +150,7 @@ def test_an_unfinished_run_started_with_another_option_is_an_error_that_names_it
 def test_a_folder_with_other_files_is_an_error(path):
     (path / "thesis.txt").write_text("mine", encoding="utf-8")
 
-    with pytest.raises(DataError, match="not a results folder of polyjudge; use another folder"):
+    with pytest.raises(DataError, match="contains no results of polyjudge; use another folder"):
         RunFolder(path, RUN, SHARDS).start()
 
 
@@ -195,5 +195,5 @@ def test_a_changed_part_is_an_error(path):
     finished(path)
     (path / "part-00000.parquet").write_text("rows of part-0000x", encoding="utf-8")
 
-    with pytest.raises(DataError, match=r"part-00000\.parquet: was changed or damaged"):
+    with pytest.raises(DataError, match=r"part-00000\.parquet: the file was changed or damaged"):
         list(rows_of(path))

@@ -182,7 +182,10 @@ def json_rows(content: bytes, provider: str) -> Iterator[dict[str, Any]]:
         else:
             broken.append(number)
     if broken:
-        raise BrokenRowsError(f"line {broken[0]} of the results from {provider} cannot be parsed")
+        raise BrokenRowsError(
+            f"the batch results from {provider} cannot be parsed: line {broken[0]} is not a JSON object with a "
+            "custom_id"
+        )
 
 
 _BATCH_TIMEOUT_S = 600.0  # a whole batch is uploaded or downloaded in one call

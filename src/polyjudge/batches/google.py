@@ -126,7 +126,7 @@ class GoogleBatches:
         rest = rests.get(state, missing)(self._name.provider, batch_id)
         if state == "failed":
             error = self._error(batch.error) if batch.error is not None else None
-            rest = failure_for(error or ProviderError(f"google gave no reason why batch {batch.name} failed"))
+            rest = failure_for(error or ProviderError(f"batch {batch.name} failed at google, which gave no reason"))
         return BatchStatus(state, done, done, rest)
 
     def _item_by_item(self, batch: dict[str, Any]) -> Any:

@@ -180,7 +180,7 @@ def _read(path: Path, *, repair: bool) -> BatchJob:
             raise DataError(message, path=path, line=number) from None
     if partial and repair:
         warnings.warn(
-            f"{path}:{len(lines) + 1}: an incomplete record was removed; a run was killed here",
+            f"{path}:{len(lines) + 1}: removed an incomplete record, left by a run that was killed",
             stacklevel=4,
         )
         os.truncate(path, path.stat().st_size - len(partial))

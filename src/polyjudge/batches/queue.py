@@ -127,7 +127,9 @@ class BatchQueue:
             try:
                 await self._find(job)
             except ProviderError as error:
-                raise UnusableError(f"cannot find out whether a batch was submitted: {error}") from None
+                raise UnusableError(
+                    f"cannot find out whether a batch was submitted before the last stop: {error}"
+                ) from None
         self._unclaimed = [job for job in self._jobs if not job.stored_in]
         for job in self._unclaimed:
             self._context.meter.hold_anyway(*_reserved(job))
@@ -259,7 +261,7 @@ class BatchQueue:
                 raise UnusableError(f"{name.provider} rejects the batch: {error}") from None
             self._context.parameters.leave_out(parameter)
         except ProviderError as error:
-            raise UnusableError(f"the batch could not be submitted: {error}") from None
+            raise UnusableError(f"the batch could not be submitted (run again, or without batches): {error}") from None
 
     async def _submit_once(self, job: BatchJob, batch: OpenBatch) -> None:
         """Submit a batch exactly once: before every retry, look for it at the provider."""

@@ -126,7 +126,7 @@ def _parse(value: str) -> object:
     try:
         return parse_json(value)
     except ValueError as error:
-        raise DataError(f"is not JSON: {error}") from None
+        raise DataError(f"not JSON: {error}") from None
 
 
 COLUMNS = "kind, key, provider, model, created_at, CAST(value AS TEXT), checksum"

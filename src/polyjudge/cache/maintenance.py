@@ -57,7 +57,7 @@ def statistics_of(place: Path | str) -> CacheStats:
 def prune(place: Path | str, *, before: str = "", provider: str = "", model: str = "", dry_run: bool = False) -> int:
     """Delete the entries that match every given filter; return how many."""
     if not (before or provider or model):
-        raise CacheError("no filter given; give an age, a provider or a model", path=shown(place))
+        raise CacheError("nothing selected; give an age, a provider or a model", path=shown(place))
     if is_url(place):
         return _prune_table(str(place), {"created_at <": before, "provider =": provider, "model =": model}, dry_run)
     conditions = {"created_at < ?": before, "provider = ?": provider, "model = ?": model}
@@ -163,7 +163,7 @@ def verify(place: Path | str) -> Verified:
 def _entries_from(source: Path, problems: list[str]) -> Iterator[Entry]:
     """Yield the entries of an export or a cache file; add a message to `problems` for each unreadable one."""
     if not source.is_file():
-        raise DataError("does not exist; give exported entries, or a cache", path=source)
+        raise DataError("does not exist; give an export of a cache, or a cache file", path=source)
     return _recover(source, problems) if _is_sqlite(source) else _read_export(source, problems)
 
 
@@ -255,9 +255,9 @@ def _open_file(
     path: Path, *, read_only: bool, must_exist: bool = True
 ) -> Generator[tuple[Database, sqlite3.Connection]]:
     if path.is_dir():
-        raise CacheError("is a folder; give a file in it", path=path)
+        raise CacheError("this is a folder; give a file in it", path=path)
     if must_exist and not path.exists():
-        raise CacheError("no cache here yet", path=path)
+        raise CacheError("no such cache; run a command that judges first, or give another path", path=path)
     database = Database(path, busy_timeout_s=_BUSY_TIMEOUT_S, read_only=read_only)
     with closing(database.connect()) as file:
         try:

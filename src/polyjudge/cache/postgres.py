@@ -87,14 +87,14 @@ class PostgresCache:
         """Store a reply, replacing an older one; it is on the server's disk when this returns."""
         session = self._session()
         if session.writer is None:
-            raise CacheError("is open read-only for a replay; nothing can be stored", path=self.place)
+            raise CacheError("the cache is open read-only for a replay; nothing can be stored", path=self.place)
         await session.write(session.writer, reply_entry(key, reply, provider, since=since))
 
     def claim(self, key: str) -> "_ClaimBlock":
         """Enter with True if the caller may ask; with False, another task, thread, process or machine is asking."""
         session = self._session()
         if session.writer is None:
-            raise CacheError("is open read-only for a replay; no request can be claimed", path=self.place)
+            raise CacheError("the cache is open read-only for a replay; no request can be claimed", path=self.place)
         return _ClaimBlock(session.claims, escape(key))
 
     async def aclose(self) -> None:
@@ -108,7 +108,7 @@ class PostgresCache:
     def _session(self) -> "_Session":
         """Return the session of the running loop; a forked child opens its own."""
         if self._is_closed:
-            raise CacheError("is closed", path=self.place)
+            raise CacheError("the cache is closed", path=self.place)
         if self._process != os.getpid():
             self._process, self._guard = os.getpid(), threading.Lock()  # a thread of the parent may hold the old one
             self._inherited.append(dict(self._sessions))  # closing them would affect the parent
@@ -358,7 +358,7 @@ class PostgresClaims:
         async def unlock(connection: Any) -> None:
             numbers = [claim.number for claim in claims if claim.connection is connection]
             if numbers and not await connection.fetchval(_UNLOCK, numbers):
-                message = "session locks are not kept; if this is PgBouncer, set pool_mode = session"
+                message = "session locks were lost between statements; if this is PgBouncer, set pool_mode = session"
                 self._problem = CacheError(message, path=self._database.place)
 
         with suppress(CacheError):  # the session is gone, and its locks with it

@@ -21,8 +21,8 @@ _UNAVAILABLE = {"57P01", "57P02", "57P03", "57P05", "57014", "55P03", "40001", "
 """SQLSTATE codes: shutdown, crash, starting up; idle, statement or lock timeout; serialization failure, deadlock."""
 _TOO_MANY_CONNECTIONS = "53300"
 _REMEDIES = {
-    "25006": "is read-only, like a standby; use the primary",
-    "26000": "prepared statements are not kept; if this is PgBouncer, set pool_mode = session",
+    "25006": "the server is read-only (a standby?); use the primary",
+    "26000": "prepared statements were lost between transactions; if this is PgBouncer, set pool_mode = session",
     "28P01": "wrong password; check it in the URL, in PGPASSWORD or in ~/.pgpass",
     "3D000": "database does not exist; create it with createdb, or use another",
     "42P01": "table polyjudge_entries does not exist any more; run again to create it",
@@ -61,7 +61,7 @@ def _server_problem(state: str, detail: str, place: str) -> CacheError:
         )
     if state in _UNAVAILABLE or state.startswith("08"):
         return UnreachableCacheError(
-            f"is unavailable ({detail}); start PostgreSQL, or wait until it is running", path=place
+            f"the server is unavailable ({detail}); start PostgreSQL, or wait until it is running", path=place
         )
     if state == "42501":
         return CacheError(f"{detail}; ask the owner for this permission, or use another user", path=place)
@@ -75,7 +75,9 @@ def _system_problem(error: OSError, detail: str, place: str) -> CacheError:
     if isinstance(error, ssl.SSLError):
         return CacheError(f"TLS handshake failed ({detail}); check sslmode and sslrootcert", path=place)
     if "rejected SSL upgrade" in detail:
-        return CacheError("does not offer TLS, which sslmode requires, or is not PostgreSQL; check the URL", path=place)
+        return CacheError(
+            "the server does not offer TLS, which sslmode requires, or is not PostgreSQL; check the URL", path=place
+        )
     if isinstance(error, socket.gaierror):
         return UnreachableCacheError("unknown host; check its name", path=place)
     if isinstance(error, TimeoutError):
@@ -84,7 +86,9 @@ def _system_problem(error: OSError, detail: str, place: str) -> CacheError:
         return UnreachableCacheError("socket or certificate not found; check the URL", path=place)
     if isinstance(error, ConnectionRefusedError) or "Connect call failed" in detail:
         return UnreachableCacheError("connection refused; start PostgreSQL, or check host and port", path=place)
-    return UnreachableCacheError(f"is unreachable ({error.strerror or detail}); check host and port", path=place)
+    return UnreachableCacheError(
+        f"the server is unreachable ({error.strerror or detail}); check host and port", path=place
+    )
 
 
 _VERSION = 1
@@ -171,13 +175,15 @@ class PostgresDatabase:
         state = await connection.fetchrow(_STATE)
         if state is None:
             if not create:
-                raise NoCacheYetError("no cache here yet", path=self.place)
+                raise NoCacheYetError(
+                    "the database has no cache yet; run a command that judges with this URL first", path=self.place
+                )
             state = await self._create(connection)
         self._check_version(state["comment"] or "")
         if not state["may_read"]:
             raise self._forbidden("read", "select")
         if not self.read_only and state["is_read_only"]:
-            raise CacheError("is read-only, like a standby; use the primary", path=self.place)
+            raise CacheError("the server is read-only (a standby?); use the primary", path=self.place)
         if not self.read_only and not state["may_write"]:
             raise self._forbidden("write", "select, insert, update")
 
@@ -197,7 +203,7 @@ class PostgresDatabase:
                 "table polyjudge_entries belongs to another program; use another database", path=self.place
             )
         if int(match[1]) > _VERSION:
-            raise CacheError("was written by a newer polyjudge; upgrade polyjudge", path=self.place)
+            raise CacheError("written by a newer polyjudge; upgrade polyjudge", path=self.place)
 
     def _forbidden(self, what: str, rights: str) -> CacheError:
         remedy = f"ask its owner to run: grant {rights} on polyjudge_entries to USER"
@@ -302,7 +308,7 @@ class ReconnectingConnection:
 
     async def _get(self) -> Any:
         if self._is_closed:
-            raise CacheError("is closed", path=self._database.place)
+            raise CacheError("the cache is closed", path=self._database.place)
         if self.connection is not None and self.connection.is_closed():
             self._drop()
         if self.connection is None:

@@ -154,7 +154,7 @@ class SqliteCache:
         """Enter with True if the caller may ask; with False, another task, thread or process is asking."""
         self._check_open()
         if self._resources.claims is None:
-            raise CacheError("is open read-only for a replay; no request can be claimed", path=self.path)
+            raise CacheError("the cache is open read-only for a replay; no request can be claimed", path=self.path)
         return _Claim(self._resources.claims, key)
 
     async def aclose(self) -> None:
@@ -204,7 +204,7 @@ class SqliteCache:
     def _writer(self) -> GroupWriter:
         self._check_open()
         if self._resources.writer is None:
-            raise CacheError("is open read-only for a replay; nothing can be stored", path=self.path)
+            raise CacheError("the cache is open read-only for a replay; nothing can be stored", path=self.path)
         return self._resources.writer
 
     def _open(self) -> None:
@@ -214,7 +214,7 @@ class SqliteCache:
     def _check_open(self) -> None:
         """Raise if the cache is closed; in a forked child, open new connections."""
         if self._is_closed:
-            raise CacheError("is closed", path=self.path)
+            raise CacheError("the cache is closed", path=self.path)
         if self._resources.process != os.getpid():
             self._finalizer.detach()
             self._inherited.append(self._resources)  # closing them would affect the parent

@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS entries (
 """
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR_SHORT_READ}
 _REMEDIES = {
-    sqlite3.SQLITE_BUSY: "is locked by another program; wait until it has finished, or use another cache",
+    sqlite3.SQLITE_BUSY: "the cache is locked by another program; wait until it has finished, or use another cache",
     sqlite3.SQLITE_READONLY: "cannot be written; make file and folder writable, use another cache, or replay this one",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that the folder exists and can be written",
     sqlite3.SQLITE_PERM: "cannot be opened: permission denied",
@@ -116,7 +116,7 @@ class Database:
         """Translate an error of SQLite."""
         code = getattr(error, "sqlite_errorcode", 0)
         if not {code, code & 0xFF}.isdisjoint(_DAMAGED):
-            return DamagedCacheError(f"is damaged ({error})", path=self.path)
+            return DamagedCacheError(f"the cache is damaged ({error})", path=self.path)
         return CacheError(_REMEDIES.get(code & 0xFF, f"cannot be used as a cache: {error}"), path=self.path)
 
     def _connect(self) -> sqlite3.Connection:
@@ -164,7 +164,7 @@ class Database:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         if application != _APPLICATION and (tables or self.read_only):
-            raise CacheError("is a database of another program; use another file", path=self.path)
+            raise CacheError("this is a database of another program; use another file", path=self.path)
         if not self.read_only:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
@@ -172,7 +172,7 @@ class Database:
             self._create(connection)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > _VERSION:
-            raise CacheError("was written by a newer polyjudge; upgrade polyjudge", path=self.path)
+            raise CacheError("written by a newer polyjudge; upgrade polyjudge", path=self.path)
 
     def _create(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
@@ -239,7 +239,7 @@ def prepare_folder(path: Path) -> None:
     except OSError as error:
         raise CacheError(f"cannot be created: {error.strerror}", path=path) from None
     if path.is_dir():
-        raise CacheError("is a folder; give a file in it", path=path)
+        raise CacheError("this is a folder; give a file in it", path=path)
     if path.exists() and not os.access(path, os.W_OK):
         raise CacheError(_REMEDIES[sqlite3.SQLITE_READONLY], path=path)
 
@@ -304,7 +304,7 @@ class GroupWriter:
 
     def _add(self, entries: Sequence[Entry]) -> _Group:
         if self._is_closed:
-            raise CacheError("is closed", path=self._database.path)
+            raise CacheError("the cache is closed", path=self._database.path)
         self._group.entries += entries
         return self._group
 

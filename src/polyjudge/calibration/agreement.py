@@ -14,7 +14,12 @@ from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.agreement_intervals import CATEGORY_MEASURES, agreement_figures
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
-from polyjudge.statistics.resampling import Floats, MeanError, mean_error, resampled_mean
+from polyjudge.statistics.resampling import (
+    Floats,
+    MeanError,
+    mean_error,
+    resampled_mean,
+)
 
 from .annotators import RaterPair, between_annotators, with_each_annotator
 from .correction import probabilities_of

@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from polyjudge.errors import DataError
+from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.estimates import Corrected, corrected_mean, rogan_gladen, separate_mean
 from polyjudge.statistics.group_correction import GroupSample, corrected_by_group, stratified_mean
 from polyjudge.statistics.resampling import MeanError
 
-from .matching import Pair
+from .matching import Pair, are_equally_likely
 
 ENOUGH_LABELS = 20
 """With so many labels a language borrows nothing from the others, whose judge may err in another way."""
@@ -86,7 +86,10 @@ def probabilities_of(pairs: Sequence[Pair]) -> list[float] | None:
     found = [pair.probability for pair in pairs if pair.probability is not None]
     if found and len(found) < len(pairs):
         without = next(pair.id for pair in pairs if pair.probability is None)
-        message = f"the label of {without!r} has no 'inclusionProbability', but others have one; give it for all labels"
+        message = (
+            f"the label of {without!r} has no 'inclusionProbability', but other labels have one; give it for all "
+            "labels or for none"
+        )
         raise DataError(message)
     return found or None
 
@@ -102,8 +105,12 @@ def correct_from_elsewhere(
 ) -> tuple[Figure, dict[str, Figure]]:
     """Estimate the share that people would pass, overall and by language, from labels of other items (Rogan-Gladen).
 
-    This assumes that the judge errs on these items as often as on the labelled ones.
+    This assumes that the judge errs on these items as often as on the labelled ones. Raise ConfigError for labels with
+    unequal probabilities: among them, the judge errs more or less often than among all items.
     """
+    if not are_equally_likely(pairs):
+        unequal = "The labels have different values of 'inclusionProbability'"
+        raise ConfigError(f"{unequal}. To correct other items, give labels of a plain random sample.")
     verdicts = [(bool(_passed(pair.judge, pass_from, 0)), bool(_passed(pair.people, pass_from, 1))) for pair in pairs]
     right = [judge == people for judge, people in verdicts]
     positives, negatives = sum(people for _, people in verdicts), sum(not people for _, people in verdicts)

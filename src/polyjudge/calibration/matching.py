@@ -84,6 +84,11 @@ def usual_combination(labels: Iterable[Rating]) -> Combination:
     return "majority" if values <= _CATEGORIES else "mean"
 
 
+def are_equally_likely(labelled: Iterable[Rating | Pair]) -> bool:
+    """Return whether all items had the same probability of being labelled, or the labels say nothing of it."""
+    return len({each.probability for each in labelled}) < 2
+
+
 def match(judged: Iterable[Rating], labelled: Iterable[Rating], how: Combination = "mean") -> Matched:
     """Pair the ratings of the same items; raise DataError for two scores, or two labels by one person, of an item."""
     scores = by_id(judged)
@@ -142,7 +147,10 @@ def _labels(ratings: Iterable[Rating]) -> Mapping[str, Sequence[Rating]]:
         if rating.value is not None:
             if any(rating.annotator == other.annotator for other in labels[rating.id]):
                 who = f" by {rating.annotator!r}" if rating.annotator else ""
-                raise DataError(f"two labels of {rating.id!r}{who}; name several people in a column 'annotator'")
+                raise DataError(
+                    f"two labels for {rating.id!r}{who}; if they are by different people, name these in a column "
+                    "'annotator'"
+                )
             labels[rating.id].append(rating)
     return labels
 

@@ -33,7 +33,8 @@ def learn_consensus(
     positive = float((learnt.shares * learnt.people).sum())
     if not positive or positive == float(learnt.people.sum()):
         raise ConfigError(
-            "People marked none or all of what the judges marked, so there is nothing to learn. Give more texts."
+            "A consensus cannot be learnt: people marked either none or all of the spans that the judges marked. "
+            "Give more texts."
         )
     model = fit_logistic(learnt.rows, learnt.shares, learnt.people, penalty=penalty)
     found = probabilities(model, learnt.rows)

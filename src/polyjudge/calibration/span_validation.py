@@ -63,7 +63,10 @@ def validated(
     known = [text for text in texts if text.people and text.judges]
     parts = sorted({part(text) for text in known}, key=str)
     if len(parts) < 2:
-        raise ConfigError("There is one part only, so nothing was left to learn from.")
+        raise ConfigError(
+            "The consensus cannot be validated: all texts are in one document, so that none is left to learn from. "
+            "Give texts of several documents."
+        )
     clusters = [_document(text) for text in known for _ in text.people]
     figures = partial(span_figures, clusters=clusters, resamples=resamples, seed=seed)
     combined = _counts(known, _left_out(known, [part(text) for text in known], aim, precision))

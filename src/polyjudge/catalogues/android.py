@@ -27,7 +27,7 @@ def read_android(content: bytes, path: str, problems: Problems) -> Iterator[Entr
         return
     if root.name != "resources":
         raise DataError(
-            f"is not a file of Android resources: its root is <{root.name[:40]}>", path=path, line=root.line
+            f"not an Android resource file: the root element is <{root.name[:40]}>", path=path, line=root.line
         )
     for element in root.elements("string", "plurals", "string-array", "array"):
         name = element.attributes.get("name", "")

@@ -57,7 +57,7 @@ def _pairs(text: str, path: str) -> Iterator[tuple[str, str, str, int]]:
         else:
             pair = _PAIR.match(text, place)
             if pair is None:
-                reason = 'is no .strings file: expected "key" = "text"; with all quotation marks and the semicolon'
+                reason = 'not a .strings file: expected "key" = "text"; with quotation marks and a semicolon'
                 raise DataError(reason, path=path, line=line_at(text, place))
             comment = "\n".join(each for each in comments if each != _NO_COMMENT)
             given = 2 if pair[2] else 1
@@ -107,7 +107,7 @@ def _root(content: bytes, path: str) -> Element:
     root = parse_xml(content, path)
     found = root.first("dict") if root is not None and root.name == "plist" else None
     if found is None:
-        raise DataError("is no property list with a dictionary", path=path, line=1)
+        raise DataError("not a property list with a dictionary", path=path, line=1)
     return found
 
 

@@ -39,16 +39,18 @@ def text_of(content: bytes, path: str, *, declared: str = "", otherwise: str = "
     used where the content is not valid UTF-8.
     """
     if len(content) > _LARGEST_BYTES:
-        raise DataError(f"is larger than {_LARGEST_BYTES // 1_000_000} MB", path=path)
+        raise DataError(f"larger than {_LARGEST_BYTES // 1000000} MB", path=path)
     mark, encoding = next(((mark, name) for mark, name in _MARKS if content.startswith(mark)), (b"", ""))
     encoding = encoding or _declared(declared, path) or _utf_16(content) or "utf-8"
     text = _decoded(content[len(mark) :], encoding, otherwise, path)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
-        raise DataError("has a null character, so it is no text file", path=path, line=line_at(text, text.index("\0")))
+        raise DataError(
+            "contains a null character, so it is not a text file", path=path, line=line_at(text, text.index("\0"))
+        )
     if ("<<<<<<<" in text or ">>>>>>>" in text) and (conflict := _CONFLICT.search(text)):
-        raise DataError("has a merge conflict; resolve it first", path=path, line=line_at(text, conflict.start()))
+        raise DataError("merge conflict; resolve it first", path=path, line=line_at(text, conflict.start()))
     return text
 
 
@@ -75,7 +77,7 @@ def _declared(name: str, path: str) -> str:
         return ""
     found = known_encoding(name)
     if not found or found in _NOT_OF_FILES:
-        raise EncodingError(f"declares the encoding {name!r}, which is not known", path=path)
+        raise EncodingError(f"unknown encoding {name!r} in the file's declaration", path=path)
     # Text without a mark whose declaration can be read is not UTF-16; it was converted without changing it.
     return "" if found.startswith(("utf-16", "utf-32")) else found
 
@@ -93,7 +95,7 @@ def _decoded(content: bytes, encoding: str, otherwise: str, path: str) -> str:
         if encoding == "utf-8" != otherwise:
             return content.decode(otherwise)
         line = content.count(b"\n", 0, error.start) + 1
-        reason = f"is not {encoding.upper()} text ({error.reason} at byte {error.start})"
+        reason = f"not {encoding.upper()} text ({error.reason} at byte {error.start})"
         raise EncodingError(reason, path=path, line=line) from None
     except UnicodeError as error:  # some encodings have no positions
-        raise EncodingError(f"is not {encoding.upper()} text ({error})", path=path) from None
+        raise EncodingError(f"not {encoding.upper()} text ({error})", path=path) from None

@@ -51,7 +51,7 @@ def find_catalogues(paths: Sequence[Path], *, source: str = "") -> FoundCatalogu
         elif path.is_file():
             finder.add(path, outer, is_named=True)
         else:
-            raise DataError("is no file or folder", path=path)
+            raise DataError("no such file or folder", path=path)
     files = sorted(finder.files.values(), key=lambda file: (file.path, file.language))
     return FoundCatalogues(files=files, skipped=[*finder.skipped, *finder.unused_varieties()])
 

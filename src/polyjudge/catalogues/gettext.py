@@ -89,7 +89,7 @@ def _entries(text: str, path: str) -> Iterator[_Entry]:
         yield reader.entry
     elif "msgid" in reader.entry.texts:
         line = reader.entry.lines["msgid"]
-        raise DataError("ends within an entry: a msgid has no msgstr", path=path, line=line)
+        raise DataError("the file ends within an entry: a msgid without a msgstr", path=path, line=line)
 
 
 class _Lines:
@@ -103,7 +103,7 @@ class _Lines:
         """Read a line; return the entry before it if the line starts another."""
         if line[0] == '"':
             if not self.field:
-                raise DataError("has a text that belongs to no msgid or msgstr", path=self._path, line=number)
+                raise DataError("text that belongs to no msgid or msgstr", path=self._path, line=number)
             _add(self.entry.texts[self.field], line, number, self._path)
             return None
         if line.startswith("#~"):  # an obsolete entry, which ends the last one
@@ -111,7 +111,7 @@ class _Lines:
             return None
         started = _FIELD.match(line)
         if started is None and line[0] != "#":
-            raise DataError(f"is not a PO file: unexpected {line[:40]!r}", path=self._path, line=number)
+            raise DataError(f"not a PO file: unexpected {line[:40]!r}", path=self._path, line=number)
         finished = None
         if self.entry.is_finished and (started is None or started[1] in _FIRST):
             finished, self.entry, self.field = self.entry, _Entry(number), ""
@@ -126,9 +126,9 @@ class _Lines:
 def _field(entry: _Entry, started: re.Match[str], number: int, path: str) -> str:
     field = started[1] if started[2] is None else f"{started[1]}[{int(started[2])}]"
     if field in entry.texts:
-        raise DataError(f"has {field} twice in one entry", path=path, line=number)
+        raise DataError(f"{field} occurs twice in one entry", path=path, line=number)
     if field.startswith("msgstr") and "msgid" not in entry.texts:
-        raise DataError("has a msgstr without a msgid", path=path, line=number)
+        raise DataError("msgstr without a msgid", path=path, line=number)
     entry.texts[field] = []
     entry.lines[field] = number
     return field
@@ -142,9 +142,9 @@ def _add(parts: list[str], line: str, number: int, path: str) -> None:
         return
     quoted = _TEXT.match(line)
     if quoted is None:
-        raise DataError("has a text whose quotation mark is not closed", path=path, line=number)
+        raise DataError("quotation mark is not closed", path=path, line=number)
     if line[quoted.end() :].strip():
-        raise DataError("has a quotation mark in a text without a backslash", path=path, line=number)
+        raise DataError('unescaped quotation mark in a text; write \\"', path=path, line=number)
     parts.append(_ESCAPE.sub(_unescaped, quoted[1]))
 
 

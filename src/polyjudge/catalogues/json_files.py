@@ -56,5 +56,5 @@ def json_leaves(content: bytes, path: str, problems: Problems) -> Sequence[Leaf]
         return []
     found = list(leaves(text, path, problems))
     if found and not found[0].path and found[0].word != "{}":
-        raise DataError("must be a JSON object with keys and texts", path=path, line=found[0].line)
+        raise DataError("expected a JSON object with keys and texts", path=path, line=found[0].line)
     return found

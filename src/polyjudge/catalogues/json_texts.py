@@ -151,7 +151,7 @@ class _Scanner:
             raise self._error("a text has a backslash before a character that needs none") from None
 
     def _error(self, message: str) -> DataError:
-        return DataError(f"is not JSON: {message}", path=self._path, line=self._line)
+        return DataError(f"not JSON: {message}", path=self._path, line=self._line)
 
 
 _State = Callable[[str], Any]

@@ -28,7 +28,7 @@ def read_qt(file: CatalogueFile, content: bytes) -> Catalogue:
         return Catalogue(file=file, messages=(), problems=problems.all())
     if root.name != "TS":
         raise DataError(
-            f"is no file of Qt translations: its root is <{root.name[:40]}>", path=file.path, line=root.line
+            f"not a Qt translation file: the root element is <{root.name[:40]}>", path=file.path, line=root.line
         )
     language = language_tag(root.attributes.get("language", "")) or file.language
     source = language_tag(root.attributes.get("sourcelanguage", "")) or file.source_language

@@ -35,7 +35,7 @@ def read_rails(content: bytes, path: str, problems: Problems) -> Iterator[Entry]
             reader.take(event)
     except yaml.YAMLError as error:
         reason = getattr(error, "problem", "") or getattr(error, "reason", "") or "it is invalid"
-        raise DataError(f"is not YAML: {reason}", path=path, line=_line_of(error, text)) from None
+        raise DataError(f"not YAML: {reason}", path=path, line=_line_of(error, text)) from None
     if not reader.values:
         problems.add(1, "is empty")
     return (replace(entry, syntaxes=("ruby",)) for entry in keyed_entries(reader.values))
@@ -84,9 +84,9 @@ class _Reader:
 
     def _open(self, line: int, place: int) -> None:
         if len(self._places) >= _DEEPEST:
-            raise DataError(f"is nested more than {_DEEPEST} levels deep", path=self._path, line=line)
+            raise DataError(f"nested more than {_DEEPEST} levels deep", path=self._path, line=line)
         if (self._places and self._places[-1] == _BEFORE_KEY) or (not self._places and place != _BEFORE_KEY):
-            raise DataError("has a list or an object where a key is expected", path=self._path, line=line)
+            raise DataError("expected a key, found a list or an object", path=self._path, line=line)
         self._places.append(place)
         self._names.append("0")
         self._keys.append({})
@@ -124,14 +124,14 @@ class _Reader:
     def _alias(self, anchor: str, line: int) -> None:
         found = self._texts.get(anchor)
         if self._places and self._places[-1] == _BEFORE_KEY:
-            raise DataError("has an alias as a key", path=self._path, line=line)
+            raise DataError("an alias cannot be a key", path=self._path, line=line)
         if found is None:
             self._problems.add(line, f"has the alias {anchor[:40]!r} for several texts, which is not followed")
             self._next()
         else:
             self._repeated += len(found.text or "")
             if self._repeated > _MOST_REPEATED:
-                reason = f"has aliases that repeat more than {_MOST_REPEATED:,} characters"
+                reason = f"aliases repeat more than {_MOST_REPEATED:,} characters"
                 raise DataError(reason, path=self._path, line=line)
             self._add(found, line)
 
@@ -139,5 +139,5 @@ class _Reader:
         if len(self._names) > 1 and len(self._keys[0]) == 1:
             self.values.append(value._replace(path=tuple(self._names[1:]), line=line))
         elif not self._places:
-            raise DataError("must have a language as its first key", path=self._path, line=line)
+            raise DataError("the first key must be a language", path=self._path, line=line)
         self._next()

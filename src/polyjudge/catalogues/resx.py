@@ -15,7 +15,7 @@ def read_resx(content: bytes, path: str, problems: Problems) -> Iterator[Entry]:
         problems.add(1, "is empty")
         return
     if root.name != "root":
-        raise DataError(f"is no file of .NET resources: its root is <{root.name[:40]}>", path=path, line=root.line)
+        raise DataError(f"not a .NET resource file: the root element is <{root.name[:40]}>", path=path, line=root.line)
     for element in root.elements("data"):
         name, value = element.attributes.get("name", ""), element.first("value")
         is_text = "type" not in element.attributes and "mimetype" not in element.attributes

@@ -45,7 +45,7 @@ def read_xliff(file: CatalogueFile, content: bytes) -> Catalogue:
         problems.add(1, "is empty")
         return Catalogue(file=file, messages=(), problems=problems.all())
     if root.name != "xliff":
-        raise DataError(f"is no XLIFF file: its root is <{root.name[:40]}>", path=file.path, line=root.line)
+        raise DataError(f"not an XLIFF file: the root element is <{root.name[:40]}>", path=file.path, line=root.line)
     given = [root, *root.elements("file")]
     language = _language(given, "target-language", "trgLang") or file.language
     source = _language(given, "source-language", "srcLang") or file.source_language

@@ -97,7 +97,7 @@ class _Builder:
             self._parser.Parse(text.encode(), True)
         except expat.ExpatError as error:
             reason = expat.errors.messages.get(error.code, str(error))
-            raise DataError(f"is not XML: {reason}", path=self._path, line=error.lineno) from None
+            raise DataError(f"not XML: {reason}", path=self._path, line=error.lineno) from None
         assert self._root is not None, "expat accepts no document without a root"
         return self._root
 

@@ -121,7 +121,9 @@ def write_accepted(path: Path, findings: Iterable[ReviewFinding], reason: str) -
     A file that is there must be one; its entries and comments are kept.
     """
     if not reason.strip():
-        raise ConfigError("Say why the findings are accepted: the next reader needs it.", option="reason")
+        raise ConfigError(
+            "No reason given. Say why the findings are accepted, for the next reader of the file.", option="reason"
+        )
     known = set[str]()
     before = ""
     if path.exists():

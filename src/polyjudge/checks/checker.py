@@ -100,12 +100,13 @@ class TextChecker:
         script_fails = script.state == "fail" and self.policy.wants("wrong_script", "script")
         if identity.state == "wrong" and not script_fails:
             other = self.table.find(identity.found)
-            together = f" (identified together with {pooled - 1} other texts)" if pooled > 1 else ""
+            together = f" (identified together with {pooled - 1} other outputs of this language)" if pooled > 1 else ""
             message = f"Wrong language: {other.name if other else identity.found}, not {language.name}{together}."
             problems.append(Finding("wrong_language", "fail", message))
         elif identity.strange_share and not script_fails:
             message = (
-                f"Not clearly {language.name}: {identity.strange_share:.0%} of its parts look like another language."
+                f"Language unclear: {identity.strange_share:.0%} of its parts look like another language than "
+                f"{language.name}."
             )
             problems.append(Finding("unclear_language", "fail", message))
         problems += [*alone.of_plugins, *more]

@@ -63,7 +63,9 @@ def copied(text: str, source: str) -> Iterator[Finding]:
             )
         )
         if len(theirs) > 1 or source.strip().casefold() == text.strip().casefold():
-            yield Finding("source_copied", "warn" if is_name else "fail", "The source was given back untranslated.")
+            yield Finding(
+                "source_copied", "warn" if is_name else "fail", "Not translated: the output is a copy of the source."
+            )
         return
     for first, last in shared_runs(ours, theirs, _UNTRANSLATED_WORDS):
         run = words(plain)[first:last]

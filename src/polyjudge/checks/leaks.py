@@ -41,13 +41,13 @@ def leaked(text: str, source: str, prompt: str) -> Iterator[Finding]:
         message = f"The model refused: {match[0]!r}."
         yield Finding("refusal", "fail", message, offset, offset + match.end())
     elif (match := preambles.match(start)) and not preambles.match(theirs) and not _is_label(match[0], source):
-        message = f"Remark of the model about the task: {match[0]!r}."
+        message = f"Remark by the model about the task: {match[0]!r}."
         yield Finding("prompt_leak", "fail", message, offset, offset + match.end())
     elif (found := _remark(text, source) or _announcement(text, source) or _added_words(text, source)) is not None:
         yield found
     if _FENCE in text and _FENCE not in source:
         place = text.index(_FENCE)
-        yield Finding("code_fence", "fail", "Code fence (```) that the source does not have.", place, place + 3)
+        yield Finding("code_fence", "fail", "Code fence (```) that is not in the source.", place, place + 3)
     yield from islice(_prompt_parts(text, source, prompt), _MOST_PLACES)
 
 
@@ -92,7 +92,7 @@ def added_lines(text: str, source: str) -> Iterator[Finding]:
 def _remark_at(text: str, start: int, end: int) -> Finding:
     said = text[start:end].lstrip(_BEFORE_REMARK)
     start, said = end - len(said), said.strip()
-    message = f"Remark of the model: {said[:60]!r}."
+    message = f"Remark by the model: {said[:60]!r}."
     return Finding("model_note", "fail", message, start, end)
 
 
@@ -143,7 +143,9 @@ def _added_words(text: str, source: str) -> Finding | None:
     if sum(len(word.text) for word in found) < _FEWEST_ADDED or "".join(source.split()) == "".join(text.split()):
         return None
     start, end = found[0].start, found[-1].end
-    return Finding("model_note", "fail", f"The source has no words to translate: {text[start:end][:60]!r}.", start, end)
+    return Finding(
+        "model_note", "fail", f"Added text: {text[start:end][:60]!r}. The source has no words to translate.", start, end
+    )
 
 
 def _prompt_parts(text: str, source: str, prompt: str) -> Iterator[Finding]:

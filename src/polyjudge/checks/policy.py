@@ -102,7 +102,7 @@ def check_policy(
     given = dict[str, Setting]()
     for name, setting in (settings or {}).items():
         if setting not in (*SEVERITIES, OFF):
-            raise ConfigError(f"{name} = {setting!r} is no severity. Use {', '.join((*SEVERITIES, OFF))}.")
+            raise ConfigError(f"{name} = {setting!r}: not a severity. Use one of {', '.join((*SEVERITIES, OFF))}.")
         given[name] = setting
     return CheckPolicy(frozenset(only), frozenset(skipped), given, accepted or AcceptedFindings())
 

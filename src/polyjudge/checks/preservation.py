@@ -31,7 +31,7 @@ def lost_parts(text: str, source: str) -> Iterator[Finding]:
     for tag in wanted - given:
         yield Finding("markup_lost", "fail", f"Tag missing: {tag}.")
     for tag in given - wanted:
-        yield Finding("markup_added", "fail", f"Tag that is not in the source: {tag}.")
+        yield Finding("markup_added", "fail", f"Tag added: {tag}.")
     yield from lost_numbers(text, source)
 
 

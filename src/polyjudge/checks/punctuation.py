@@ -33,7 +33,7 @@ def changed_marks(text: str, source: str) -> Iterator[Finding]:
         message = f"Markdown that is not in the source: {match[0]!r}."
         yield Finding("markup_added", "warn", message, match.start(), match.end())
     if _PAUSE.search(source) and not _PAUSE.search(text):
-        yield Finding("ellipsis_lost", "warn", "The source breaks off or pauses (…); the text does not.")
+        yield Finding("ellipsis_lost", "warn", "Ellipsis (…) missing: the source has one.")
     if not source.isascii():
         for emoji in sorted(set(_EMOJI.findall(source)) - set(_EMOJI.findall(text))):
             yield Finding("emoji_lost", "warn", f"Emoji missing: {emoji}.")
@@ -46,7 +46,7 @@ def broken_punctuation(text: str, source: str, language: str = "") -> Iterator[F
     """
     plain = _ELLIPSIS.sub(lambda match: " " * len(match[0]), running_text(text)) if ".." in text else running_text(text)
     if (match := _DOUBLED.search(plain)) and not _DOUBLED.search(_ELLIPSIS.sub(" ", source)):
-        message = f"Punctuation marks that do not follow one another: {match[0]!r}."
+        message = f"Invalid sequence of punctuation marks: {match[0]!r}."
         severity: Severity = "fail" if match[0] in _NEVER else "warn"
         yield Finding("doubled_punctuation", severity, message, match.start(), match.end())
     base = language.partition("-")[0]

@@ -165,7 +165,7 @@ def _variant_problems(text: str, ours: str, language: Language, source: str) -> 
         return
     if "Hani" in language.scripts and len(han) == len(ours):
         if len(han) >= _LONE_HAN and ("Hira" not in language.scripts or _is_chinese(text, han)):
-            yield Finding("wrong_script", "fail", f"Chinese characters only. {language.name} has letters of its own.")
+            yield Finding("wrong_script", "fail", f"Only Chinese characters. {language.name} has its own letters.")
         return
     if "Hira" in language.scripts:
         yield from islice(_chinese_in_japanese(text, source), _MOST_PLACES)
@@ -276,7 +276,7 @@ def _broken_characters(text: str, source: str) -> Iterator[Finding]:
         if match[0][0] == "\ufffd":
             message = "A character was lost (U+FFFD)."
         else:
-            message = f"Not a character of any text: U+{ord(match[0][0]):04X}."
+            message = f"Character that does not belong in text: U+{ord(match[0][0]):04X}."
         if match[0][0] not in source:
             yield Finding("broken_characters", "fail", message, match.start(), match.end())
     if not _MOJIBAKE_MARK.search(text):

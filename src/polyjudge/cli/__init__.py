@@ -27,32 +27,32 @@ COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is used
     "demo": "judge a packaged sample, and write files for the examples; needs no key and no network",
     "score": "judge any items by any rubric with any judge",
-    "check": "run the checks that need no model on one text",
+    "check": "check one text without a model",
     "translation": "generate, check and judge translations in many languages",
     "review": "review localisation files: placeholders, plurals, language, terms and, with a judge, meaning",
     "regression": "test whether a translator program still gives the same outputs",
     "vocabulary": "test how well local models understand words",
     "transcript": "review and score an agent's session",
     "calibrate": "measure how reliable a judge is, and correct its scores",
-    "report": "turn any run, or translations and judge scores, into a report",
-    "explain": "say what decided a status, with the evidence",
-    "compare": "say which of two or more runs is better, where, and by which items",
+    "report": "write a report of any run, or of translations with their scores",
+    "explain": "explain what decided a status, with the evidence",
+    "compare": "compare two or more runs: which is better, in which languages, and on which items",
     "rank": "rank two or more systems by scores of the same items, or by preferences",
     "pairwise": "ask a judge which of two systems' texts is better, in both orders",
-    "convert": "write rows, other tools' results or people's ratings in another format",
+    "convert": "convert tables, other tools' results or people's ratings to another format",
     "label": "label a sample of judged items on a local page",
     "view": "show runs on a local page",
     "providers": "list providers, and what each one still needs",
     "plugins": "list installed plugins, and those that cannot be loaded",
     "cache": "inspect and maintain the cache of replies",
     "batch": "list, check and cancel batches at providers",
-    "trust": "allow a folder's polyjudge.toml and .polyjudge to be used",
+    "trust": "trust the polyjudge.toml and .polyjudge of a folder",
 }
 ACTIONS = {
     # command: its actions, each with what it does; the module of an action is `COMMAND_ACTION`
     "translation": {
-        "generate": "translate a set of prompts into many languages by a model or a program",
-        "check": "run the checks that need no model",
+        "generate": "translate a set of prompts into many languages with a model, a service or a program",
+        "check": "run the checks, which need no model",
         "quick": "judge the must-have languages and the most spoken language of each script family",
         "full": "judge all languages, several in one call",
     },
@@ -62,10 +62,10 @@ ACTIONS = {
         "audit": "find cases that are unsafe to commit, redundant or wrong",
     },
     "vocabulary": {
-        "run": "ask local models about words, judge the answers and summarize",
+        "run": "ask local models about words, judge the answers and summarise them",
         "generate": "ask local models about words",
-        "judge": "judge the stored answers and summarize",
-        "summary": "summarize the stored judgements",
+        "judge": "judge the stored answers and summarise them",
+        "summary": "summarise the stored judgements",
     },
     "transcript": {
         "judge": "review a session: what the agent did, what its system did, what failed",
@@ -75,11 +75,11 @@ ACTIONS = {
         "agreement": "measure how far a judge agrees with people, or with another judge",
         "consensus": "combine the error spans of several judges, by weights learnt from people",
         "replace": "test whether a judge could take the place of a person",
-        "bias": "measure how order, length, format, language and pleas move a judge",
-        "cascade": "learn when a cheap judge may answer, with a guaranteed agreement with people",
+        "bias": "measure how order, length, format, language and injected requests change a judge's scores",
+        "cascade": "learn when a cheap judge's answer can be used, with a guaranteed agreement with people",
         "correct": "estimate people's scores from many judged items and few labels",
         "card": "show a judge's trust card",
-        "watch": "ask again what a judge has answered, and say whether it has changed",
+        "watch": "repeat questions that a judge has answered, and test whether it has changed",
     },
 }
 _GARBAGE_THRESHOLD = 50_000
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PolyjudgeError as error:
         return _report(error)
     except KeyboardInterrupt:
-        print("polyjudge: interrupted. Progress saved.", file=sys.stderr)
+        print("polyjudge: interrupted. Progress saved. Run the same command again to resume.", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         _module("output").silence_stdout()
@@ -268,7 +268,9 @@ def _settle(options: argparse.Namespace) -> None:
     if "format" in options:
         _module("options").settle_format(options)
     if getattr(options, "refresh", False) and getattr(options, "reread", False):
-        raise ConfigError("--refresh asks again, --reread never asks. Give one.")
+        raise ConfigError(
+            "--refresh and --reread cannot be combined: --refresh asks again, --reread makes no calls. Give only one."
+        )
     if str(getattr(options, "output", "")) == "-":
         raise ConfigError("--output takes a file or folder, not '-'. Where the default is stdout, leave it out.")
 

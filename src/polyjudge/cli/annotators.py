@@ -74,14 +74,16 @@ def _people(options: argparse.Namespace, names: Mapping[str, str]) -> Collection
     patterns = people_patterns(options)
     unknown = [each for each in patterns if not any(is_person(name, [each]) for name in names)]
     if options.people and unknown:
-        raise UnknownNameError("person in --people", unknown[0], names)
+        raise UnknownNameError("annotator in --people", unknown[0], names)
     found = {name for name in names if is_person(name, patterns)}
     if found or options.people:
         return found
     others = {name for name in names if not is_called(name, options.judge_of_results)}
     model = next((name for name in sorted(others) if family_of(name)), "")
     if model:
-        raise ConfigError(f"{model!r} may be a model. Name the people with --people NAME,…")
+        raise ConfigError(
+            f"The annotator {model!r} may be a model, not a person. Name the people with --people NAME,…."
+        )
     return others
 
 
@@ -93,7 +95,8 @@ def _judge(options: argparse.Namespace, judges: Sequence[str]) -> str:
     listed = one_line(", ".join(judges), _LONGEST_LIST)
     if not judges:
         raise ConfigError(
-            "All annotators are people, so no verdicts are a judge's. Name the people with --people, if that is wrong."
+            "All annotators seem to be people, so there are no verdicts of a judge. Name the judge with --judge, "
+            "or the people with --people."
         )
     if wanted and not found:
         raise UnknownNameError("judge in --judge", wanted, judges)
@@ -112,10 +115,14 @@ def judge_of(options: argparse.Namespace, judges: Sequence[JudgeIdentity], annot
         return recorded_judge(wanted or annotator, options.rubric_of_results) if wanted or annotator else None
     [judge] = judges
     if wanted and not is_called(judge.model, wanted) and wanted.casefold() != _title(judge).casefold():
-        raise ConfigError(f"The results are of {_title(judge)}, not of {wanted!r}. Leave out --judge.")
+        raise ConfigError(
+            f"--judge {wanted!r} is not the judge of these results, which is {_title(judge)}. Leave out --judge."
+        )
     rubric: str = options.rubric_of_results or judge.rubric
     if rubric != judge.rubric != RECORDED:
-        raise ConfigError(f"The results are by the rubric {judge.rubric}, not by {rubric!r}. Leave out --rubric.")
+        raise ConfigError(
+            f"--rubric {rubric!r} is not the rubric of these results, which is {judge.rubric}. Leave out --rubric."
+        )
     return replace(judge, rubric=rubric)
 
 

@@ -76,7 +76,7 @@ def _cancel(options: argparse.Namespace) -> int:
         elif job in lost:
             print(f"{job.intent.tag}: may have been submitted. Run its command again with --batch to look for it.")
         elif options.id:
-            print(harmless(f"{job.id or job.intent.tag}: nothing to cancel, it is {job.state_label}"))
+            print(harmless(f"{job.id or job.intent.tag}: nothing to cancel: the batch is {job.state_label}"))
     if wanted and not code:
         print("To collect the results so far, run the commands that submitted them again.", file=sys.stderr)
     return 3 if lost or any(not each.get("asked") for each in answers.values()) else code
@@ -154,7 +154,10 @@ async def _ask_one(job: BatchJob, ask: Ask) -> dict[str, Any]:
     if not job.id:
         return {"said": job.state_label, "done": 0}
     if (in_use := origin_of(intent.provider).base_url) != intent.base_url:
-        raise _OtherAddressError(f"it was submitted to {intent.base_url}, which is not the address in use, {in_use}")
+        raise _OtherAddressError(
+            f"the batch was submitted to {intent.base_url}, but the address in use is {in_use}. Set the address of "
+            "that time to ask about it."
+        )
     client = open_batch_client(ModelName(intent.provider, intent.model))
     try:
         return await ask(client, job.id)

@@ -85,7 +85,8 @@ def _export(arguments: argparse.Namespace) -> int:
 def _import(arguments: argparse.Namespace) -> int:
     if is_url(arguments.source):
         raise ConfigError(
-            "Only files can be imported. Export the other cache first: polyjudge cache export --cache URL"
+            "Only files can be imported, not URLs. Export the other cache first: polyjudge cache export --cache "
+            "URL --output FILE"
         )
     imported = import_entries(arguments.cache, Path(arguments.source))
     warn_of_skipped(imported.problems)

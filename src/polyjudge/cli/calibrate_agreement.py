@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     results = "a judge's scores: from score, from translation, or any rows"
     add("results", type=Path, nargs="+", metavar="RESULTS", help=results)
-    labels = "people's labels: rows with id, and label or score; default: the column of labels in RESULTS"
+    labels = "people's labels: rows with id, and label or score; default: the label column of RESULTS"
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
     against = "another judge's scores instead of labels"
     add("--against", type=Path, action=Several, default=[], metavar="FILE", help=against)
@@ -47,18 +47,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--group", default="", metavar="COLUMN", help="compare pairs of items only within the same value of this column"
     )
-    several = "what counts for an item with several annotators; default: the majority of categories, the mean of scores"
+    several = "how the labels of several annotators are combined; default: majority for categories, mean for scores"
     add("--annotators", choices=["majority", "mean", "each"], help=several)
     scale = "scale of the {}, such as {}, to map the labels onto the judge's scale"
     add("--score-scale", type=scale_span, metavar="LOW..HIGH", help=scale.format("judge", "1..5"))
     add("--label-scale", type=scale_span, metavar="LOW..HIGH", help=scale.format("labels", "0..100"))
-    spans = "compare error spans, not scores; default where rows have spans and no scores"
+    spans = "compare error spans, not scores; the default if rows have spans but no scores"
     add("--spans", action="store_true", help=spans)
-    people = "annotators in RESULTS whose spans are those of people; default: names such as human/1"
+    people = "annotators in RESULTS who are people; default: names such as human/1"
     add("--people", default="", metavar="NAME,…", help=people)
-    by = "also compare the items with each value of this column; default: category"
+    by = "also report the agreement for each value of this column; default: category"
     add("--by", default="", metavar="COLUMN", help=by)
-    cluster = "column of items that belong together; default: cluster or document, else each item by itself"
+    cluster = "column that groups related items; default: cluster or document, else every item is its own group"
     add("--cluster", default="", metavar="COLUMN", help=cluster)
     add("--leave-out", default="", metavar="SYSTEM,…", help="systems to leave out, such as refA or en-de/refA")
     resamples = "number of resamples for intervals; default: %(default)s"
@@ -72,7 +72,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read both sides, match them, measure, and add the result to the judge's card."""
     if options.labels and options.against:
-        raise ConfigError("Give either --labels of people, or --against another judge.")
+        raise ConfigError(
+            "--labels and --against cannot be combined. Give people's labels with --labels, or another judge's "
+            "scores with --against."
+        )
     inputs = [*options.results, *options.labels, *options.against, options.card]
     check_output(options.output, inputs, force=options.force)
     if are_spans(options):
@@ -147,7 +150,7 @@ def _add_to_card(options: argparse.Namespace, judges: list[JudgeIdentity], resul
     """Add the agreement to the card of the judge that the rows name; no card is changed for none or several."""
     if len(judges) != 1:
         why = "the results do not name their judge" if not judges else "the results are of several judges"
-        print(f"polyjudge: no trust card was changed: {why}", file=sys.stderr)
+        print(f"polyjudge: the agreement was not added to a trust card: {why}", file=sys.stderr)
         return
     check_card(options, judges[0])
     at = utc_now()

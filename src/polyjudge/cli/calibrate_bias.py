@@ -101,8 +101,8 @@ def run(options: argparse.Namespace) -> int:
 def _report_unmeasured(options: ProbeOptions, *, compares: bool, reorders: bool) -> None:
     """Print the effects that cannot be measured with this judge; an error if none can."""
     reasons = {
-        "position": "" if compares else "only a single model compares two texts",
-        "length_in_pairs": "" if compares else "only a single model compares two texts",
+        "position": "" if compares else "it compares two texts, which only a single model can do",
+        "length_in_pairs": "" if compares else "it compares two texts, which only a single model can do",
         "criteria_order": "" if reorders else "the rubric has one criterion",
     }
     left_out = [name for name in options.effects if reasons.get(name)]
@@ -144,7 +144,7 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
     family = family_of(f"{judge.provider}/{judge.model}")
     if not family:
         name = f"{judge.provider}/{judge.model}"
-        print(f"polyjudge: own_family is not measured: {name} is of no known family of models", file=sys.stderr)
+        print(f"polyjudge: own_family is not measured: the model family of {name} is not known", file=sys.stderr)
         return {}
     pairs = match(judged.ratings, labelled.ratings).pairs
     values = [pair.people for pair in pairs]

@@ -31,12 +31,15 @@ _LONGEST_NAME = 100
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    card = "file of a card; default: the judge's, or a list of all; with --from, the card to add to"
+    card = (
+        "file of the card; default: the card of --judge, or without --judge a list of all cards; with --from, the "
+        "card to add to"
+    )
     add("card", type=Path, nargs="?", metavar="CARD", help=card)
-    judge = "judge whose card to show; with --from, its name if the results name none"
+    judge = "judge whose card to show; with --from, the judge's name if the results do not have it"
     add("--judge", action=Given, metavar="NAME[/MODEL][,…]", help=judge)
     add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
-    rubric = "rubric of the judge; default: %(default)s; with --from, its name if the results name none"
+    rubric = "rubric of the judge; default: %(default)s; with --from, the rubric's name if the results do not have it"
     add("--rubric", action=Given, default="translation", metavar="FILE|NAME", help=rubric)
     add_report_options(add, CARD_FORMATS, what="card")
     add_offline_options(parser)
@@ -94,7 +97,7 @@ def _found_card(options: argparse.Namespace) -> FoundCard:
 def _valid(found: FoundCard, options: argparse.Namespace) -> TrustCard:
     if found.card is None:
         asked = options.judge if options.judge_model is None else f"{options.judge}/{options.judge_model}"
-        why = f"No valid trust card of {one_line(asked, _LONGEST_NAME)}: {found.why}"
+        why = f"There is no valid trust card of {one_line(asked, _LONGEST_NAME)}: {found.why}"
         raise DataError(f"{why}. Make one: {card_command(options)}")
     return found.card
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyjudge.calibration.cascade_items import Evidence, cascade_items, read_evidence
+from polyjudge.calibration.cascade_items import cascade_items, read_evidence
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
@@ -36,13 +36,11 @@ from .tables import filtered_table_options_of, table_options_of
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    results = (
-        "results of each judge about the same items, in the order in which the judges are to be asked; or one file "
-    )
+    results = "results of each judge for the same items, in the order in which the judges are to be asked; or one file "
     add("results", type=Path, nargs="+", metavar="RESULTS", help=f"{results}of several judges")
     labels = "people's labels of a random sample of the items: rows with id and label; default: those in RESULTS"
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
-    wanted = "least share of the answers that must agree with people, such as 0.85"
+    wanted = "minimum share of answers that agree with people, such as 0.85"
     add("--target", type=target_share, metavar="SHARE", help=wanted)
     add_guarantee_options(add)
     later = "guarantee the share among later items, not also among the items of RESULTS without a label"
@@ -50,7 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sure = "column of the judge's confidence, from 0 to 1; default: that of token probabilities or repeats"
     add("--confidence", default="", metavar="COLUMN", help=sure)
     add_rating_options(add)
-    add("--output", type=Path, metavar="FILE", help="file for the plan, for --cascade; default: it is not kept")
+    add(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="file for the plan, which --cascade reads; default: the plan is not stored",
+    )
     add_force_option(add)
     add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="output format; default: %(default)s")
 
@@ -58,7 +61,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read results and labels, learn, and show what it gives; exit 1 if the target cannot be guaranteed."""
     if options.target is None:
-        raise ConfigError("Give --target, the least share of the answers that must agree with people, such as 0.85.")
+        raise ConfigError(
+            "No target given. Give the minimum share of answers that agree with people, such as --target 0.85."
+        )
     if len({path.resolve() for path in options.results}) < len(options.results):
         raise ConfigError("The same results are given twice. Give a file for each judge.")
     check_output(options.output, [*options.results, *options.labels], kind=FileKind.CASCADE, force=options.force)
@@ -67,8 +72,9 @@ def run(options: argparse.Namespace) -> int:
     output, options.output = options.output, None  # the report goes to stdout, the plan to the file
     write_figures(options, found, cascade_blocks(plan, language_table()))
     if not plan.groups:
-        fewer = "; --long-run takes fewer labels, and is about later items alone" if plan.coming else ""
-        print(f"polyjudge: the target cannot be guaranteed, so there is no plan{fewer}", file=sys.stderr)
+        fewer = " --long-run takes fewer labels, and is about later items alone." if plan.coming else ""
+        refused = "the target cannot be guaranteed; no plan was written. Lower --target, or give more labels."
+        print(f"polyjudge: {refused}{fewer}", file=sys.stderr)
         return 1
     if output is not None:
         write_plan(output, plan, force=options.force)
@@ -95,7 +101,7 @@ def _plan(options: argparse.Namespace) -> CascadePlan:
         rule,
         options,
         options.target,
-        repeats=_repeats(facts),
+        repeats=max((fact.repeats for fact in facts), default=1),
         token_probabilities=any(fact.has_tokens for fact in facts),
         coming={} if options.long_run else Counter(item.language for item in items if item.agrees is None),
     )
@@ -140,12 +146,14 @@ def _labels(options: argparse.Namespace, first: _Source) -> tuple[Ratings, Path]
     else:
         column = options.label or label_column(first.path, table_options_of(options), in_results=True)
         if not column:
-            raise ConfigError("Give --labels of people: only they show how often the judges are right.")
+            raise ConfigError(
+                "No labels given. Give people's labels of a random sample of the items with --labels FILE."
+            )
         show_column(options, first.path, column)
         files = [first.path]
         read_side(files, "label", first.options, column=column, into=labels, in_results=True)
     if not any(rating.value is not None for rating in labels.ratings):
-        raise DataError("has no labels", path=files[0])
+        raise DataError("no labels found. Give labels with values, or name their column with --label.", path=files[0])
     return labels, files[0]
 
 
@@ -153,18 +161,23 @@ def _check_items(judged: Mapping[str, Ratings], label_file: Path, labels: Rating
     """Refuse results without rows, and results that have no labelled item in common."""
     for path, side in judged.items():
         if not side.ratings:
-            raise DataError("has no rows that can be used" if side.skipped else "has no rows", path=path)
+            raise DataError("no usable rows" if side.skipped else "no rows", path=path)
     ids = [{rating.id for rating in side.ratings} for side in judged.values()]
     labelled = {rating.id: None for rating in labels.ratings if rating.value is not None}
     first, *others = judged
     for path, own in zip(others, ids[1:], strict=True):
         if not ids[0] & own:
-            some = f"the first rows are of {_first_id(judged[first])} and {_first_id(judged[path])}"
-            raise ConfigError(f"No common items in {first} and {path}: {some}.")
+            some = f"the ids of the first rows are {_first_id(judged[first])} and {_first_id(judged[path])}"
+            raise ConfigError(
+                f"{first} and {path} have no items in common: {some}. Give the results of all judges for the same "
+                "items, with the same ids."
+            )
     for path, own in zip(judged, ids, strict=True):
         if not own & labelled.keys():
-            some = f"The first label is of {next(iter(labelled))[:40]!r}, the first score of {_first_id(judged[path])}"
-            raise ConfigError(f"No common items in {path} and {label_file}. {some}.")
+            some = (
+                f"the first label has the id {next(iter(labelled))[:40]!r}, the first score {_first_id(judged[path])}"
+            )
+            raise ConfigError(f"{path} and {label_file} have no items in common: {some}. Use the same ids in both.")
         _warn_of_missing(path, "label", [each for each in labelled if each not in own])
         _warn_of_missing(path, "item of the other results", sorted(set[str]().union(*ids) - own))
 
@@ -180,14 +193,10 @@ def _first_id(side: Ratings) -> str:
     return repr(side.ratings[0].id[:40])
 
 
-def _repeats(facts: list[Evidence]) -> int:
-    return max((fact.repeats for fact in facts), default=1)
-
-
 def _judge(side: Ratings, path: Path) -> JudgeIdentity:
     """Return the judge of a file; one that the file does not name has the name of the file."""
     if len(side.judges) > 1:
         raise ConfigError(f"{path} has results of several judges. Give the results of each judge in a file of its own.")
-    return (
-        side.judges[0] if side.judges else JudgeIdentity(provider="", model=path.stem, rubric="", rubric_fingerprint="")
-    )
+    if side.judges:
+        return side.judges[0]
+    return JudgeIdentity(provider="", model=path.stem, rubric="", rubric_fingerprint="")

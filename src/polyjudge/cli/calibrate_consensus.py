@@ -18,7 +18,8 @@ from polyjudge.records.outcomes import SCHEMA_VERSION
 from polyjudge.records.spans import ErrorSpan, SpanConsensus
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.span_consensus import consensus_blocks
-from polyjudge.verdicts.span_consensus import consensus_spans, read_consensus, voted_spans
+from polyjudge.store.span_consensus import read_consensus, write_consensus
+from polyjudge.verdicts.span_consensus import consensus_spans, voted_spans
 from polyjudge.verdicts.span_pieces import AnnotatedText
 
 from .options import Several, add_force_option, at_least, check_output, share, whole
@@ -32,20 +33,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     add("results", type=Path, nargs="+", metavar="SPANS", help="error spans of several judges, or repeats of one")
-    labels = "spans of people, to learn from; default: annotators in SPANS with names such as human/1"
+    labels = "people's spans to learn from; default: the annotators in SPANS with names such as human/1"
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
     people = "annotators in SPANS who are people, such as human*"
     add("--people", default="", metavar="NAME,…", help=people)
-    add("--model", type=Path, metavar="FILE", help="combine by what an earlier run saved with --save, without learning")
-    add("--save", type=Path, metavar="FILE", help="save what was learnt to this file, for --model")
-    precision = "aim at this share of marked characters that people mark too; default: aim at the best F1"
+    add(
+        "--model",
+        type=Path,
+        metavar="FILE",
+        help="combine with the consensus that an earlier run saved with --save, without learning",
+    )
+    add("--save", type=Path, metavar="FILE", help="file for the consensus that was learnt, which --model reads")
+    precision = "target precision: share of marked characters that people mark too; default: maximise F1"
     add("--precision", type=share, default=None, metavar="P", help=precision)
-    vote = "combine without learning: keep what at least K judges mark"
+    vote = "combine by vote, without learning: keep the spans that at least K judges mark"
     add("--at-least", type=at_least(1), metavar="K", help=vote)
     add("--spans", type=Path, metavar="FILE", help="file for the combined spans, with a row for each text")
     resamples = "number of resamples for intervals; default: %(default)s"
     add("--resamples", type=at_least(100), default=1000, metavar="N", help=resamples)
-    add("--seed", type=whole, default=0, metavar="N", help="seed of the halves and of the resampling; default: 0")
+    add(
+        "--seed",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="seed of the split into halves and of the resampling; default: 0",
+    )
     add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add_force_option(add)
     add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="output format; default: %(default)s")
@@ -71,8 +83,12 @@ def run(options: argparse.Namespace) -> int:
         measured = _measured(texts, options)
     if options.save:
         if consensus is None:
-            raise ConfigError("--save stores what was learnt, and --at-least learns nothing. Leave one of them out.")
-        _save(options.save, consensus, force=options.force)
+            raise ConfigError(
+                "--save and --at-least cannot be combined, because --at-least does not learn a consensus. Leave one "
+                "of them out."
+            )
+        write_consensus(options.save, consensus, force=options.force)
+        print(f"polyjudge: saved: {options.save}", file=sys.stderr)
     if options.spans:
         _write_spans(texts, consensus, options)
     _report(texts, consensus, measured, options)
@@ -93,12 +109,6 @@ def _measured(texts: Sequence[AnnotatedText], options: argparse.Namespace) -> Ma
     if len({by_language(text) for text in known}) > 1:
         found["languages that were left out"] = validated(known, by_language, **settings)
     return found
-
-
-def _save(path: Path, consensus: SpanConsensus, *, force: bool) -> None:
-    with write_atomically(path, force=force) as file:
-        file.write(readable_json(to_json(consensus), indent=1) + "\n")
-    print(f"polyjudge: saved: {path}", file=sys.stderr)
 
 
 def _write_spans(texts: Sequence[AnnotatedText], consensus: SpanConsensus | None, options: argparse.Namespace) -> None:

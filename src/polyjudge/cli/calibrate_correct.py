@@ -46,21 +46,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="people's labels: rows with id and label; default: the column of labels in RESULTS",
     )
-    other = "the judge's scores of the labelled items, if they are not in RESULTS (for pass rates only)"
+    other = "the judge's scores for the labelled items, if they are not in RESULTS (pass rates only)"
     add("--elsewhere", type=Path, action=Several, default=[], metavar="FILE", help=other)
-    per = "one estimate for each system, or one for all; default: for each if the files have several systems"
+    per = "one estimate per system, or one for all systems; default: per system if the files have several"
     add("--per", choices=["system", "all"], help=per)
-    cluster = "column of related labels of a system, or none if all are independent; default: cluster or document"
+    cluster = (
+        'column that groups related labels of a system, or "none" if all are independent; default: cluster or document'
+    )
     add("--cluster", default="", metavar="COLUMN", help=cluster)
-    learnt = "systems to learn the correction on; default: all on which it is the same"
+    learnt = "systems to learn the correction from; default: all systems for which it holds"
     add("--reference", default="", metavar="NAME,…", help=learnt)
-    margin = "largest shift of the judge's error on a system that does not matter, in points; default: none is ignored"
+    margin = "largest shift of the judge's error that does not matter, in points; default: every shift matters"
     add("--margin", type=positive, metavar="X", help=margin)
-    these = "intervals of the means over the judged items only; default: over all items like these, which are wider"
+    these = (
+        "intervals for the means over the judged items only; default: for the means over the population they were "
+        "sampled from, which are wider"
+    )
     add("--only-these-items", action="store_true", help=these)
-    alpha = "the largest chance to refuse any correction that holds, or to distinguish any equal systems; default: 0.05"
+    alpha = (
+        "significance level: maximum probability of rejecting a correction that holds, or of distinguishing equal "
+        "systems; default: 0.05"
+    )
     add("--alpha", type=level, default=0.05, metavar="P", help=alpha)
-    gate = "exit with 1 if the correction does not hold for a system, or an estimate is not reliable or only assumed"
+    gate = "exit 1 if the correction does not hold for a system, or an estimate is assumed or not reliable"
     add("--require-checked", action="store_true", help=gate)
     add_rating_options(add)
     add_report_options(add, [*BLOCK_FORMATS, "json"])
@@ -69,7 +77,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read both sides, and estimate."""
     if options.elsewhere and not options.labels:
-        raise ConfigError("Give --labels of people; a few dozen of a random sample are enough.")
+        raise ConfigError(
+            "No labels given. Give people's labels with --labels FILE; a few dozen from a random sample are enough."
+        )
     check_output(options.output, [*options.results, *options.labels, *options.elsewhere], force=options.force)
     if not options.elsewhere and options.per != "all":
         judged, labels = rating_sources(options)
@@ -114,8 +124,8 @@ def _refuse_options_of_systems(options: argparse.Namespace) -> None:
         "--require-checked": options.require_checked,
     }
     if name := next((name for name, is_given in given.items() if is_given), ""):
-        why = "not with --elsewhere" if options.elsewhere else "but the files have one estimate: give --per system"
-        raise ConfigError(f"{name} is for several systems, {why}.")
+        why = "not with --elsewhere" if options.elsewhere else "but there is one estimate for all. Add --per system"
+        raise ConfigError(f"{name} is only for estimates by system, {why}.")
 
 
 def _per_system(options: argparse.Namespace, judged: list[Source], labels: list[Source]) -> int:
@@ -155,7 +165,7 @@ def _from_elsewhere(
 ) -> int:
     if rule is None:
         raise ConfigError(
-            "Labels of other items can correct only a pass rate. Give --pass-from, and labels of pass and fail."
+            "With --elsewhere, only a pass rate can be corrected. Give --pass-from, and labels that are pass or fail."
         )
     overall, languages = correct_from_elsewhere(judged.ratings, matched.pairs, rule)
     if overall.value is None:

@@ -45,14 +45,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("results", type=Path, nargs="+", metavar="RESULTS", help=results)
     labels = "people's labels: rows with id, annotator and label; default: those in RESULTS"
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
-    judge = "the judge among the annotators, or its name for the trust card if the results name none"
+    judge = "annotator that is the judge; or the judge's name for the trust card, if the results do not have it"
     add("--judge", dest="judge_of_results", default="", metavar="NAME[/MODEL]", help=judge)
-    rubric = "name of the rubric for the trust card, if the results name none"
+    rubric = "name of the rubric for the trust card, if the results do not have it"
     add("--rubric", dest="rubric_of_results", default="", metavar="NAME", help=rubric)
-    people = "annotators who are people; default: by a column kind, else names such as human/1"
+    people = 'annotators who are people; default: by a column "kind", such as human, else names such as human/1'
     add("--people", default="", metavar="NAME,…", help=people)
     usual = ", ".join(f"{name} ({value:g})" for name, value in USUAL_EPSILONS.items())
-    epsilon = f"how much worse than a person the judge may be: a number, or who the people are: {usual}; default: crowd"
+    epsilon = f"how much worse than a person the judge may be: a number, or one of {usual}; default: crowd"
     add("--epsilon", type=_epsilon, default=USUAL_EPSILONS["crowd"], metavar="X|WHO", help=epsilon)
     scoring = "how labels are compared; default: accuracy of categories, rmse of other numbers"
     add("--scoring", choices=list(_SCORINGS), help=scoring)
@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     scale = "scale of the {}, such as {}, to map the labels onto the judge's scale"
     add("--score-scale", type=scale_span, metavar="LOW..HIGH", help=scale.format("judge", "1..5"))
     add("--label-scale", type=scale_span, metavar="LOW..HIGH", help=scale.format("labels", "0..100"))
-    add("--cluster", default="", metavar="COLUMN", help="column of items that belong together, for the interval")
+    add("--cluster", default="", metavar="COLUMN", help="column that groups related items, for the interval")
     add("--resamples", type=at_least(100), default=1000, metavar="N", help="number of resamples; default: %(default)s")
     add("--seed", type=whole, default=0, metavar="N", help="seed of the resampling; default: 0")
     fails = "exit 1 unless the judge passes over all items, or also in every language"
@@ -114,7 +114,9 @@ def _warn_of_words(labels: Ratings) -> None:
 
 def _measured(options: argparse.Namespace, sides: Sides) -> ReplacementResult:
     if sides.others.ratings and not any(each.annotator for each in sides.others.ratings):
-        raise DataError("no column 'annotator', which names the person of each label", path=sides.paths[0])
+        raise DataError(
+            "no column 'annotator'. Each label needs the name of the person who gave it.", path=sides.paths[0]
+        )
     _warn_of_words(sides.others)
     rule = pass_rule(options, sides.others)
     if rule is None and are_words(sides.others) and not are_words(sides.judged):
@@ -147,7 +149,7 @@ def _is_met(wanted: str | None, result: ReplacementResult) -> bool:
 def _add_to_card(options: argparse.Namespace, judge: JudgeIdentity | None, result: ReplacementResult) -> None:
     if judge is None:
         why = "the results do not name their judge. Name it with --judge NAME/MODEL"
-        print(f"polyjudge: no trust card was changed: {why}", file=sys.stderr)
+        print(f"polyjudge: the result was not added to a trust card: {why}", file=sys.stderr)
         return
     check_card(options, judge)
     at, found = utc_now(), {tag: tested.replacement for tag, tested in result.found.items()}

@@ -9,8 +9,9 @@ from polyjudge.statistics.change_test import FALSE_ALARMS
 
 from .environment import load_environment
 from .options import add_call_options, add_report_options, at_least, level, share
+from .pinning import pin
 from .tables import add_table_options
-from .watching import ask_again, pin
+from .watching import ask_again
 
 _ASKED, _PINNED = 100, 500
 _IN_FLIGHT = 4
@@ -20,18 +21,24 @@ _IN_FLIGHT = 4
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("name", nargs="?", default="", metavar="NAME", help="name of the pinned answers; default: the only ones")
-    source = "pin the answers in these results of score under NAME, by default the name of the file, and ask nothing"
+    add(
+        "name",
+        nargs="?",
+        default="",
+        metavar="NAME",
+        help="name of the pinned answers; not needed if there is only one set",
+    )
+    source = "results of score whose answers to pin under NAME, without asking; default of NAME: the file's name"
     add("--from", dest="results", type=Path, metavar="RESULTS", help=source)
     add("--items", type=Path, metavar="FILE", help="with --from: the items that were judged; default: RESULTS")
-    add("--context", metavar="COLUMN,…", help="with --from: columns that the judge saw, if they were chosen")
+    add("--context", metavar="COLUMN,…", help="with --from: columns that the judge saw, if --context was given then")
     rubric = "with --from: the rubric, if it is not a shipped one"
     add("--rubric", metavar="FILE|NAME", help=rubric)
     most = f"ask at most N of the pinned questions, or pin at most N; default: {_ASKED} and {_PINNED}"
     add("--questions", type=at_least(1), metavar="N", help=most)
-    words = "ask the same also by the rubric in K other wordings, and count the answers that they change; default: 0"
+    words = "also ask with K other wordings of the rubric, and count the answers that change; default: 0"
     add("--rewordings", type=at_least(0), default=0, metavar="K", help=words)
-    rate = "show a change of an unchanged judge in at most this share of watches; default: %(default)s"
+    rate = "maximum share of watches that report a change of an unchanged judge; default: %(default)s"
     add("--false-alarms", type=level, default=FALSE_ALARMS, metavar="SHARE", help=rate)
     add("--fail-on-change", action="store_true", help="exit 1 if a change is shown")
     add_report_options(add, [*BLOCK_FORMATS, "json", "junit"])
@@ -49,7 +56,9 @@ def run(options: argparse.Namespace) -> int:
     if options.results is None:
         for name in ("items", "context", "rubric"):
             if getattr(options, name) is not None:
-                raise ConfigError(f"--{name} needs --from: what is asked again was pinned.")
+                raise ConfigError(
+                    f"--{name} is used only when answers are pinned. Add --from RESULTS, or leave out --{name}."
+                )
         options.questions = options.questions or _ASKED
         return ask_again(options)
     options.questions = options.questions or _PINNED

@@ -120,7 +120,7 @@ def refuse_many_calls(options: argparse.Namespace, calls: int) -> None:
     has_limit = options.budget or options.max_calls or options.max_cost or options.dry_run or options.reread
     if calls > _MANY_CALLS and not has_limit:
         fewer = "Give --budget N or --filter for fewer, or --max-calls N or --max-cost USD as a limit"
-        raise ConfigError(f"This would make {calls:,} calls. {fewer}; --dry-run prints the cost.")
+        raise ConfigError(f"This run would make {calls:,} calls and has no limit. {fewer}. --dry-run prints the cost.")
 
 
 def check_card(options: argparse.Namespace, judge: JudgeIdentity) -> None:
@@ -130,7 +130,7 @@ def check_card(options: argparse.Namespace, judge: JudgeIdentity) -> None:
     known = read_card(options.card).judge
     if (known.provider, known.model, known.rubric) != (judge.provider, judge.model, judge.rubric):
         whose = f"{known.provider}/{known.model} by the rubric {known.rubric}"
-        raise DataError(f"is the card of {whose}. Give another file.", path=options.card)
+        raise DataError(f"this is the card of another judge, {whose}. Give another file.", path=options.card)
 
 
 def add_to_card(

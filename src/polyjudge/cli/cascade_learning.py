@@ -22,7 +22,9 @@ def agreement_rule(judged: Sequence[Ratings], labels: Ratings, options: argparse
     label_from: float | None = getattr(options, "label_pass_from", None)
     if tolerance is not None:
         if pass_from is not None or label_from is not None:
-            raise ConfigError("Give --tolerance, or the lowest values that pass, not both.")
+            raise ConfigError(
+                "--tolerance cannot be combined with --pass-from or --label-pass-from. Give one or the other."
+            )
         return AgreementRule(same="tolerance", tolerance=tolerance)
     if are_preferences(labels) or (are_words(labels) and all(map(are_words, judged)) and pass_from is None):
         return AgreementRule()
@@ -38,8 +40,11 @@ def agreement_rule(judged: Sequence[Ratings], labels: Ratings, options: argparse
             )
         raise ConfigError("The labels are scores. Give --tolerance, or --pass-from and --label-pass-from.")
     if label_from is None:
-        raise ConfigError("Both lowest passing values are needed. Give --label-pass-from too.")
-    raise ConfigError("The labels say what passes. Give --pass-from, the judge's lowest score that passes.")
+        raise ConfigError("--pass-from needs --label-pass-from, the lowest label that passes. Give both.")
+    raise ConfigError(
+        "The labels are pass and fail, but the judge's scores are not. Give --pass-from, the judge's lowest score "
+        "that passes."
+    )
 
 
 def learn_plan(
@@ -58,7 +63,9 @@ def learn_plan(
     `coming` has the numbers of items without a label, by language, if the guarantee is to be about these.
     """
     if not any(item.agrees for item in items):
-        raise ConfigError("No item of the results has a label.")
+        raise ConfigError(
+            "No item of the results has a label. Compare the ids of the results with those of the labels."
+        )
     refuse_without_confidence(items, judges, getattr(options, "confidence", None))
     found: Learnt = learn(items, target, options.delta, by_language=options.by_language, coming=coming)
     return CascadePlan(
@@ -100,7 +107,7 @@ def refuse_without_confidence(
     for place, judge in enumerate(judges[:-1]):
         if not any(item.confidences[place] for item in items):
             name = f"{judge.provider}/{judge.model}".strip("/")
-            message = f"nothing shows how sure {name} is, so it cannot be known when to ask the next judge"
+            message = f"no confidence for {name}, so the cascade cannot decide when to ask the next judge"
             raise ConfigError(f"{message}. {_advice(column)}")
 
 
@@ -109,4 +116,6 @@ def _advice(column: str | None) -> str:
         return "Give --token-probabilities, or --repeats."
     if column:
         return f"The column {column!r} has no number above 0 in its results. Name another one: --confidence COLUMN."
-    return "Score with --token-probabilities or --repeats, or name a column of confidence: --confidence COLUMN."
+    return (
+        "Score with --token-probabilities or --repeats, or name the column of the confidence with --confidence COLUMN."
+    )

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
@@ -16,19 +15,28 @@ from .options import Several, finite, level, positive
 
 def add_token_option(add: Callable[..., object]) -> None:
     """Add the option of commands whose judges can give the probabilities of tokens."""
-    wanted = "ask for token probabilities, for expected scores and confidence; cached replies without them are not used"
+    wanted = (
+        "request token probabilities, which give expected scores and confidence; cached replies without them are not "
+        "used"
+    )
     add("--token-probabilities", action="store_true", help=wanted)
 
 
 def add_cascade_options(add: Callable[..., object]) -> None:
     """Add the options of commands that can ask judges as a cascade."""
-    what = "ask the judges one after the other, until one is sure enough: a share of agreement with people, which is "
-    add("--cascade", metavar="SHARE|FILE", help=f"{what}learnt from --labels, or a plan of calibrate cascade")
+    what = (
+        "ask the judges one after the other, until one is confident enough: SHARE is the target agreement with people, "
+    )
+    add(
+        "--cascade",
+        metavar="SHARE|FILE",
+        help=f"{what}for thresholds learnt from --labels; FILE is a plan of calibrate cascade",
+    )
     labels = "people's labels of a random sample of the items, for --cascade SHARE"
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
-    passing = "for --cascade SHARE: lowest score of the judges, and lowest label, that pass"
-    add("--pass-from", type=finite, metavar="X", help=passing)
-    add("--label-pass-from", type=finite, metavar="X", help=passing)
+    passing = "for --cascade SHARE: lowest {} that passes"
+    add("--pass-from", type=finite, metavar="X", help=passing.format("score of a judge"))
+    add("--label-pass-from", type=finite, metavar="X", help=passing.format("label"))
     add_guarantee_options(add)
 
 
@@ -36,9 +44,9 @@ def add_guarantee_options(add: Callable[..., object]) -> None:
     """Add the options of what a cascade guarantees."""
     risk = "probability with which the guarantee may fail; default: %(default)s"
     add("--delta", type=level, default=0.1, metavar="SHARE", help=risk)
-    close = "scores that differ by at most X agree; for labels that are scores"
+    close = "for labels that are scores: a score agrees with a label if they differ by at most X"
     add("--tolerance", type=positive, metavar="X", help=close)
-    alone = "learn each language that has enough labels by itself"
+    alone = "learn separate thresholds for each language with enough labels"
     add("--by-language", action="store_true", help=alone)
 
 
@@ -53,46 +61,42 @@ def target_share(text: str) -> float:
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class CascadeRequest:
-    """What `--cascade` asks for."""
-
-    target: float | None = None
-    """The agreement that is to be guaranteed by labels."""
-    plan: CascadePlan | None = None
-    """The plan that was learnt before."""
+CascadeRequest = float | CascadePlan
+"""What `--cascade` asks for: an agreement that is to be guaranteed by labels, or a plan that was learnt before."""
 
 
 def requested_cascade(options: argparse.Namespace, judges: Sequence[ModelName]) -> CascadeRequest | None:
     """Return the cascade that the options ask for, and settle how the judges are asked; None without one."""
     if options.cascade is None:
-        _refuse_without_cascade(options)
+        _refuse_options_of_learning(options)
         return None
     if not judges:
-        raise ConfigError("--cascade asks models; the judge 'offline' makes no calls.")
+        raise ConfigError(
+            "--cascade needs models as judges; the judge 'offline' makes no calls. Leave it out of --judge."
+        )
     if getattr(options, "engine", "local") != "local":
         raise ConfigError(f"--cascade works on one machine only. Leave out --engine {options.engine}.")
     path = Path(options.cascade)
     if path.is_file():
-        return CascadeRequest(plan=_settled(options, read_plan(path)))
+        return _settled(options, read_plan(path))
     try:
         target = target_share(options.cascade)
     except argparse.ArgumentTypeError as error:
-        raise ConfigError(f"--cascade {error}, or the file of a plan. There is no file of that name.") from None
+        raise ConfigError(f"--cascade {error}, or an existing plan file.") from None
     _refuse_unlearnable(options)
-    return CascadeRequest(target=target)
+    return target
 
 
-def _refuse_without_cascade(options: argparse.Namespace) -> None:
+def _refuse_options_of_learning(options: argparse.Namespace, why: str = "") -> None:
     for name in ("labels", "tolerance", "by_language", "pass_from", "label_pass_from"):
-        if getattr(options, name):
-            raise ConfigError(f"--{name.replace('_', '-')} is for --cascade SHARE.")
+        given = getattr(options, name)
+        if given is not None and given is not False and given != []:  # 0 is a value that may pass
+            raise ConfigError(f"--{name.replace('_', '-')} is for --cascade SHARE.{why}")
 
 
 def _settled(options: argparse.Namespace, plan: CascadePlan) -> CascadePlan:
     """Let the judges be asked as the plan was learnt."""
-    if options.labels:
-        raise ConfigError("--labels are for --cascade SHARE. A plan has its thresholds already.")
+    _refuse_options_of_learning(options, " A plan has its thresholds already.")
     options.repeats = plan.repeats if options.repeats == 1 else options.repeats
     options.token_probabilities = plan.token_probabilities
     return plan
@@ -102,9 +106,11 @@ def _refuse_unlearnable(options: argparse.Namespace) -> None:
     if not options.labels:
         raise ConfigError("--cascade SHARE learns from people's labels. Give --labels, or the file of a plan.")
     if options.output is None:
-        raise ConfigError("--cascade SHARE needs --output: its plan is kept beside the results.")
+        raise ConfigError("--cascade SHARE needs --output FILE, because the plan is written beside the results.")
     if options.cache == "none":
-        raise ConfigError("--cascade SHARE asks about the labelled items first, and keeps the replies. Give a --cache.")
+        raise ConfigError(
+            "--cascade SHARE needs a cache for the replies about the labelled items. Leave out --cache none."
+        )
     for name in ("refresh", "retry_failures"):
         if getattr(options, name, False):
             raise ConfigError(f"--{name.replace('_', '-')} works with a plan only: --cascade FILE.")

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--language", required=True, metavar="NAME", help="the language that the text should be in: its tag or name")
     add("--source", default="", metavar="TEXT", help="the text that it translates; without one, fewer checks are run")
     add("--reference", default="", metavar="TEXT", help="a reference translation; needs polyjudge[metrics]")
-    add("--prompt", default="", metavar="TEXT", help="the prompt of the model, to find parts of it in the text")
+    add("--prompt", default="", metavar="TEXT", help="the prompt of the model, to detect parts of it in the text")
     add_check_options(add)
     add("--format", choices=["text", "json"], default="text", help="output format; default: %(default)s")
 

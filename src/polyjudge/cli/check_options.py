@@ -31,7 +31,7 @@ def add_check_options(add: Callable[..., object], *, with_names: bool = True, of
 
     `of_messages` names the checks of messages in localisation files too.
     """
-    names = "polyjudge check --help has their names"
+    names = "polyjudge check --help lists their names"
     if with_names:
         from polyjudge.checks.catalogue import check_names, message_check_names
 
@@ -40,15 +40,13 @@ def add_check_options(add: Callable[..., object], *, with_names: bool = True, of
     only = f"run only these checks or findings, separated by commas; {names}"
     add("--checks", default="", metavar="NAME,…", help=only)
     add("--skip-checks", default="", metavar="NAME,…", help="do not run these checks or findings")
-    accepted = f"file of accepted findings, which are counted but not shown; default: {ACCEPTED_FILE}, if there is one"
+    accepted = f"file of accepted findings, which are counted but not shown; default: {ACCEPTED_FILE}, if it exists"
     add("--accepted", type=Path, metavar="FILE", help=accepted)
 
 
 def add_jobs_option(add: Callable[..., object]) -> None:
     """Add the option of the commands that check many texts."""
-    processes = (
-        "processes that check texts at the same time, where there are thousands; default: one for each usable core"
-    )
+    processes = "number of processes that check texts, if there are thousands; default: one per usable core"
     add("--jobs", type=at_least(1), metavar="N", help=processes)
 
 

@@ -39,12 +39,12 @@ _ALARMS_SHOWN = 5
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    first = "first run: scores from score or translation, any rows, or a baseline; alone, a run with several systems"
+    first = "first run: scores from score or translation, any rows, or a baseline; without B, one with several systems"
     add("a", type=Path, metavar="A", help=first)
     add(
         "others", type=Path, nargs="*", metavar="B", help="run to compare with the first: a later one, or another model"
     )
-    chosen = "of one run with several systems, those to compare, the first one with the others"
+    chosen = "with one run: the systems to compare; the first one is compared with each of the others"
     add("--systems", action=Several, default=[], metavar="NAME,…", help=chosen)
     add(
         "--score",
@@ -53,21 +53,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="column to compare, such as subscores.grammar; default: score, else label",
     )
     add("--pass-from", type=finite, metavar="X", help="also compare the share of items with a score of at least X")
-    cluster = "column of related items, or none if all are independent; default: cluster, document or source"
+    cluster = 'column that groups related items, or "none" if all are independent; default: cluster, document or source'
     add("--cluster", default="", metavar="COLUMN", help=cluster)
     failing = (
         "exit 1 if, in a language or over all items, the score is significantly worse (regression), or its mean "
         "fell by more than X and the 95%% interval of the difference is below 0 (drop:X)"
     )
     add("--fail-on", type=_fail_on, metavar="regression|drop:X", help=failing)
-    too_many = (
-        f"exit 3 when a larger share lost its verdict; default: {DEFAULT_MAX_UNJUDGED} with --fail-on, else never"
-    )
+    too_many = f"exit 3 if more items lost their verdict; default: {DEFAULT_MAX_UNJUDGED} with --fail-on, else never"
     add("--max-unjudged", type=share, metavar="SHARE", help=too_many)
     unequal = "compare even if the judges or rubrics differ"
     add("--allow-different", action=Several, default=[], metavar="judge|rubric|both", help=unequal)
     add("--bless", type=Path, metavar="FILE", help="write B as a baseline for later runs, unless the comparison fails")
-    add("--show", type=at_least(0), default=10, metavar="N", help="items to list of each kind; default: %(default)s")
+    listed = "number of items to list of each kind; default: %(default)s"
+    add("--show", type=at_least(0), default=10, metavar="N", help=listed)
     _add_statistics(add)
     add_filter_option(add, "compare only rows")
     add_report_options(add, COMPARISON_FORMATS)
@@ -126,7 +125,10 @@ def _runs(options: argparse.Namespace) -> list[ScoredRun]:
     table = filtered_table_options_of(options)
     if options.others:
         if options.systems:
-            raise ConfigError("--systems is for one run with several systems, and two runs are given.")
+            raise ConfigError(
+                "--systems is for one run with several systems, but several runs are given. Leave out --systems, or "
+                "give one run."
+            )
         return [_read(input_of(path, table), options) for path in (options.a, *options.others)]
     path = input_of(options.a, table)
     found = systems_of(path, table)
@@ -136,10 +138,10 @@ def _runs(options: argparse.Namespace) -> list[ScoredRun]:
     if unknown:
         raise UnknownNameError("system", unknown[0], found)
     if len(wanted) < 2 <= len(found):
-        raise ConfigError(f"--systems names only {wanted[0]!r}. Name two or more of: {', '.join(found)}.")
+        raise ConfigError(f"--systems has only {wanted[0]!r}. Name at least two of: {', '.join(found)}.")
     if len(wanted) < 2:
         names = f"the only system in it is {found[0]!r}" if found else "its rows have no column 'system'"
-        raise ConfigError(f"{options.a} is one run, and {names}. Give a second run to compare it with.")
+        raise ConfigError(f"Nothing to compare: {options.a} is the only run, and {names}. Give a second run.")
     return [_read(path, options, name) for name in wanted]
 
 
@@ -148,7 +150,9 @@ def _check_number(options: argparse.Namespace, others: int) -> None:
     if others > 1 and options.bless is not None:
         raise ConfigError("--bless writes a baseline from the second of two runs. Give two runs.")
     if others > 1 and options.format == "junit":
-        raise ConfigError("--format junit is for two runs. Compare each run with the first in a command of its own.")
+        raise ConfigError(
+            "--format junit supports only two runs. Compare each run with the first in a separate command."
+        )
 
 
 def _read(path: Path, options: argparse.Namespace, system: str = "") -> ScoredRun:
@@ -206,7 +210,7 @@ def _write_many(options: argparse.Namespace, comparisons: Sequence[Comparison], 
 def _explain(comparison: Comparison, ruling: Ruling) -> None:
     """Print on stderr why a comparison failed, or could not."""
     if ruling.exit_code == 3:
-        lost = f"{ruling.unjudged_share:.1%} of the items judged before have no verdict now"
+        lost = f"{ruling.unjudged_share:.1%} of the items with a verdict in A have none in B"
         print(f"polyjudge: {lost}; --max-unjudged allows {ruling.max_unjudged:.1%}", file=sys.stderr)
     if ruling.fail_on is None:
         return

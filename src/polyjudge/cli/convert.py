@@ -39,9 +39,11 @@ def run(options: argparse.Namespace) -> int:
     table = table_options_of(options)
     output: Path = options.output
     if options.to == _ROWS and output.suffix.lower() not in WRITERS:
-        raise ConfigError(f"{str(output)!r}: unknown format to write. Give a name that ends in {', '.join(WRITERS)}.")
+        raise ConfigError(
+            f"{str(output)!r}: cannot write this format. Give a name that ends in one of {', '.join(WRITERS)}."
+        )
     if output.suffix.lower() != (wanted := _SUFFIXES.get(options.to, output.suffix.lower())):
-        raise ConfigError(f"{str(output)!r}: give --to {options.to} a name that ends in {wanted}.")
+        raise ConfigError(f"{str(output)!r}: --to {options.to} needs a name that ends in {wanted}.")
     check_output(output, [options.input], force=options.force)
     rows = RowsToConvert(input_of(options.input, table), table)
     if options.to == _METRICS:

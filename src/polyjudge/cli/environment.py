@@ -84,13 +84,11 @@ def _own_server(server: str, given: Mapping[str, str]) -> dict[str, str]:
 def _read(path: Path) -> dict[str, str]:
     """Return the variables of a file; the first of several with one name counts."""
     if path.stat().st_size > _LARGEST:
-        raise DataError(
-            f"is larger than {_LARGEST:,} bytes, too large for a file of variables; shorten or remove it", path=path
-        )
+        raise DataError(f"larger than {_LARGEST:,} bytes, too large for a .env file; shorten or remove it", path=path)
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise DataError("is not UTF-8 text; save it as UTF-8", path=path) from None
+        raise DataError("not UTF-8 text; save it as UTF-8", path=path) from None
     found: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.lstrip().startswith("#"):

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
     add = parser.add_argument
     add("--language", metavar="LANGUAGE", help="explain the status of this language: its tag or name")
-    add("--item", metavar="ID", help="explain one item; of translations, the tag and the place, such as de:1")
+    add("--item", metavar="ID", help="explain one item, by its id; for translations TAG:N, such as de:1")
     add("--format", choices=list(BLOCK_FORMATS), default="text", help="output format; default: %(default)s")
 
 

@@ -13,13 +13,14 @@ from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, PolyjudgeError
 from polyjudge.formats.doubts import read_doubts
 from polyjudge.languages.table import language_table
-from polyjudge.pages.informative import USUAL_SIZE, draw_informative, is_plain, plan_path, planning
+from polyjudge.pages.informative import USUAL_SIZE, draw_informative, is_plain, planning
 from polyjudge.pages.labelling import SCALES, SPAN_SCALES, Labelling, LabelSite, Task
 from polyjudge.pages.next_hour import NextHour, Width
 from polyjudge.pages.sampling import Candidate, Drawn, Sample, Source, is_translation, read_sample
 from polyjudge.pages.server import HOST, listen, serve
 from polyjudge.pages.span_labels import proposed_spans
 from polyjudge.store.labels import LabelLog
+from polyjudge.store.sample_plans import plan_path
 from polyjudge.text.display import harmless, one_line
 
 from .options import Several, at_least, check_output, filters_of, whole
@@ -27,16 +28,18 @@ from .output import print_warning, warn_of_skipped
 from .progress import counted
 from .tables import add_table_options, input_of, table_options_of
 
-_SCALE = "scale of the labels; with mqm and esa people mark errors, whose penalties are the score, or give 0 to 100; \
-default: %(default)s"
-_PROPOSED = "with mqm and esa: show the spans of RESULTS at once, not only after the person has marked errors"
+_SCALE = (
+    "scale of the labels; with mqm, people mark errors and the score follows from their penalties; with esa, they mark "
+    "errors and give 0 to 100; default: %(default)s"
+)
+_PROPOSED = "with mqm and esa: show the spans of RESULTS from the start, not only after the person has marked errors"
 
 
 _INFORMATIVE = "informative"
 _MOST_LANGUAGES = 5
 _SAMPLE = (
-    "number of items to label, all of a language with the same probability, or informative for more of those whose \
-labels say most, with known probabilities; default: %(default)s"
+    'size of a random sample; or "informative", to draw items with a higher probability if their labels are '
+    "expected to be informative; default: %(default)s"
 )
 
 _PLAIN = "this is a random sample: neither scores nor repeats nor probabilities say which labels would say most"
@@ -82,7 +85,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def add_server_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the local server."""
     add = parser.add_argument_group("page").add_argument
-    only_here = f"address to serve on; any other than {HOST} is refused: from other machines, tunnel the port by SSH"
+    only_here = (
+        f"address to serve on; only {HOST} is allowed: to use the page from another machine, tunnel the port by SSH"
+    )
     add("--host", default=HOST, metavar="HOST", help=only_here)
     add("--port", type=at_least(0), default=0, metavar="N", help="port to serve on; default: a free one")
     add("--open", action="store_true", help="open the page in a browser")
@@ -92,7 +97,9 @@ def run(options: argparse.Namespace) -> int:
     """Draw the sample, and serve the page until Ctrl-C."""
     refuse_other_hosts(options.host)
     if options.size is not None and options.sample != _INFORMATIVE:
-        raise ConfigError(f"--size needs --sample {_INFORMATIVE}. Write --sample {options.size}.")
+        raise ConfigError(
+            f"--size needs --sample {_INFORMATIVE}. For a random sample of this size, write --sample {options.size}."
+        )
     labels = options.labels or options.results.with_name(f"{options.results.stem}-labels.jsonl")
     check_output(labels, [options.results, options.items, options.scores], force=True)  # LabelLog refuses other files
     with listen(options.port) as listener:
@@ -121,10 +128,10 @@ def _print_next_hour(hour: NextHour, scale: str) -> None:
         return
     pace = f"at {hour.seconds:.0f} s a label ({'measured' if hour.is_measured else 'assumed'})"
     if hour.labels < hour.left:
-        gain = f"one more hour gives {counted(hour.labels, 'label')} {pace}"
+        gain = f"in one more hour you can give {counted(hour.labels, 'label')} {pace}"
     else:
         minutes = counted(max(1, round(hour.left * hour.seconds / 60)), "minute")
-        left = "1 label that is left takes" if hour.left == 1 else f"{hour.left:,} labels that are left take"
+        left = "remaining label takes" if hour.left == 1 else f"{hour.left:,} remaining labels take"
         gain = f"the {left} about {minutes} {pace}"
     print(f"polyjudge: {gain}; expected width of 95% intervals:", file=sys.stderr)
     table, best = language_table(), [each for each in hour.languages if each.after is not None and each.more > 0]
@@ -175,7 +182,10 @@ def _read_sample(options: argparse.Namespace, source: Source, log: LabelLog) -> 
     is_informative = options.sample == _INFORMATIVE
     if any((label.inclusion_probability is not None) is not is_informative for label in log.labels()):
         given = f"{'without' if is_informative else 'with'} --sample {_INFORMATIVE}"
-        raise ConfigError(f"{log.path} has labels of a sample drawn {given}. Give another file (--labels).")
+        raise ConfigError(
+            f"{log.path} contains labels of a sample that was drawn {given}. Draw the sample in the same way, or "
+            "give another file (--labels)."
+        )
     seed = options.seed or 0
     if not is_informative:
         return read_sample(source, options.sample, seed)

@@ -60,7 +60,7 @@ def add_timing_options(add: Callable[..., object], *, timeout_s: float | None = 
     """Add the time limits of a call and of a run."""
     one_call = f"time limit of one call in seconds; default: {timeout_s or '120, and 300 for agents'}"
     add("--timeout", type=positive, default=timeout_s, metavar="S", help=one_call)
-    whole_run = "time limit of the whole run in seconds; in-flight calls get five more"
+    whole_run = "time limit of the whole run in seconds; calls in flight get five seconds more"
     add("--deadline", type=positive, metavar="S", help=whole_run)
 
 
@@ -69,9 +69,9 @@ def add_cache_options(add: Callable[..., object]) -> None:
     # Not %(default)s: a project file may set a URL with a password as the default.
     place = f"where replies are stored; default: {DEFAULT_CACHE}"
     add("--cache", default=DEFAULT_CACHE, metavar="PATH|URL|none", help=place)
-    fallback = "cache to use when PostgreSQL cannot be reached at the start; default: stop"
+    fallback = "cache file to use if PostgreSQL cannot be reached at the start; default: the run stops"
     add("--local-cache", type=Path, metavar="PATH", help=fallback)
-    add("--refresh", action="store_true", help="ask again what the cache could answer")
+    add("--refresh", action="store_true", help="ask again even if the reply is in the cache")
     add("--reread", action="store_true", help="parse stored replies again, without making calls")
 
 
@@ -117,7 +117,7 @@ def _named(name: str) -> ModelName:
             return judge_plugin_name(name)
         provider, slash, _ = name.partition("/")
         if is_provider(provider):
-            raise ConfigError(f"--judge {name} names no model. {how_to_name_a_model(provider)}") from None
+            raise ConfigError(f"--judge {name} has no model. {how_to_name_a_model(provider)}") from None
         known = provider_names() if slash else [*provider_names(), *model_table().aliases]
         raise UnknownNameError("judge provider", provider if slash else error.name, [*known, "offline"]) from None
 
@@ -288,7 +288,7 @@ def add_report_options(
     add("--output", type=Path, metavar="FILE", help=f"file for the {what}; default: stdout")
     if force:
         add_force_option(add)
-    chosen = "output format; default: that of the ending of --output, such as .html, else %(default)s"
+    chosen = "output format; default: by the suffix of --output, such as .html, else %(default)s"
     add("--format", choices=list(default.choices), default=default, help=chosen)
 
 
@@ -325,7 +325,10 @@ def share(text: str) -> float:
 
 def add_engine_options(add: Callable[..., object]) -> None:
     """Add the options of the engine that judges."""
-    engines = "local, or ray for shards on many machines and a folder of Parquet files; default: %(default)s"
+    engines = (
+        "local; or ray, which judges in shards on many machines and writes a folder of Parquet files; default: "
+        "%(default)s"
+    )
     add("--engine", choices=["local", "ray"], default="local", help=engines)
     workers = "number of shards that ray judges at the same time; default: one per CPU"
     add("--workers", type=at_least(1), metavar="N", help=workers)
@@ -337,7 +340,7 @@ def refuse_without_ray(options: argparse.Namespace) -> None:
     """Refuse options of the engine `ray` with another engine."""
     for name, value in (("--workers", options.workers), ("--shard-rows", options.shard_rows)):
         if value is not None and options.engine != "ray":
-            raise ConfigError(f"{name} needs --engine ray. On one machine, use --concurrency.")
+            raise ConfigError(f"{name} is only for --engine ray. On one machine, use --concurrency.")
 
 
 def refuse_unfit(options: argparse.Namespace, *, asks: bool) -> None:
@@ -345,7 +348,7 @@ def refuse_unfit(options: argparse.Namespace, *, asks: bool) -> None:
     if options.output is None:
         raise ConfigError("--engine ray needs --output FOLDER")
     if options.output.exists() and not options.output.is_dir():
-        raise DataError("is a file, but --engine ray writes a folder.", path=options.output)
+        raise DataError("this is a file, but --engine ray writes a folder. Give a folder.", path=options.output)
     if asks and options.cache == "none":
         raise ConfigError("--engine ray needs a cache that the workers share. Give --cache PATH or postgresql://…")
 
@@ -363,15 +366,15 @@ def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> No
             _warn_of_batches(judges)
         return
     if not judges:
-        raise ConfigError("The judge 'offline' makes no calls. Leave out --batch.")
+        raise ConfigError("--batch has no effect with the judge 'offline', which makes no calls. Leave out --batch.")
     from polyjudge.batches.client import need_batches  # here, because most runs need none of it
 
     for name in judges:
         need_batches(name)
     if options.cache == "none":
-        raise ConfigError("--batch stores its replies in the cache. Leave out --cache none.")
+        raise ConfigError("--batch needs a cache for its replies. Leave out --cache none.")
     if options.reread:
-        raise ConfigError("--reread makes no calls. Leave out --batch.")
+        raise ConfigError("--batch has no effect with --reread, which makes no calls. Leave out --batch.")
 
 
 def _warn_of_batches(judges: Sequence[ModelName]) -> None:

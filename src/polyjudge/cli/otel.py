@@ -31,7 +31,10 @@ class _Exported:
 
     def force_flush(self, timeout_millis: int = 0) -> bool:  # noqa: ARG002 - it is called with a time
         if self._waiting and self._exporter.export(self._waiting) != self._success:
-            where = "OTEL_EXPORTER_OTLP_ENDPOINT names its address; without it, http://localhost:4318."
+            where = (
+                "Check that it is running; OTEL_EXPORTER_OTLP_ENDPOINT sets its address (default: "
+                "http://localhost:4318)."
+            )
             raise ProviderError(f"The OpenTelemetry collector did not accept the events. {where}")
         self.count += len(self._waiting)
         self._waiting.clear()

@@ -54,9 +54,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add, shipped = parser.add_argument, ", ".join(rubric_names())
     add("a", type=Path, metavar="A", help="texts of one system: a table as for score, or results of score")
     add("b", type=Path, metavar="B", help="texts of the other system, for the same items")
-    criteria = f"compare by the criteria of this rubric: a TOML file, or one of {shipped}; default: quality"
+    criteria = f"compare by the criteria of this rubric: a TOML file, or one of {shipped}; default: overall quality"
     add("--rubric", default="", metavar="FILE|NAME", help=criteria)
-    output = "file for the preferences as JSON Lines, for rank, report and calibrate; default: they are not kept"
+    output = "file for the preferences as JSON Lines, for rank, report and calibrate; default: they are not stored"
     add("--output", type=Path, metavar="FILE", help=output)
     add_force_option(add)
     add(
@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=at_least(1), metavar="N", help="compare only the first N items")
     chosen = "compare only items of A with one of these values"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
-    independent = "none if all items are independent; default: the column cluster or document, else source"
+    independent = '"none" if all items are independent; default: grouped by the column cluster or document, else source'
     add("--cluster", choices=["", "none"], default="", metavar="none", help=independent)
     add_table_options(parser.add_argument_group("table").add_argument)
     add_judging_options(parser, default_judge="opus")
@@ -90,10 +90,9 @@ class _Job:
         """Return the judge of pairs, or an exit code if a cascade could not be learnt."""
         judges = [_pair_judge(name, self.options) for name in self.judges]
         if self.cascade is not None:
-            from .cascading import cascade_of, repeated_judges  # here, because most runs have no cascade
+            from .cascading import cascade_of  # here, because most runs have no cascade
 
-            own = repeated_judges(judges, self.options.repeats)
-            return cascade_of(self.cascade, own, self.pairs.items, self.options)
+            return cascade_of(self.cascade, judges, self.pairs.items, self.options)
         return judges[0] if len(judges) == 1 else Jury(judges)
 
     def open_run(self, judge: ItemJudge, cascade: "CascadeTally | None") -> Run:

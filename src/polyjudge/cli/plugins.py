@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if not found:
         groups = ", ".join(f"polyjudge.{group}" for group in GROUPS)
-        print(f"No plugins installed. A package adds one by an entry point: {groups}.")
+        print(f"No plugins installed. A package adds plugins by entry points in these groups: {groups}.")
         return 0
     rows = [(each.group, each.name, each.package, each.version, each.problem or "ready") for each in found]
     print_table(("Group", "Name", "Package", "Version", "State"), rows)

@@ -18,16 +18,19 @@ from .tables import add_penalties_option, add_table_options, filtered_table_opti
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    runs = "runs with scores, one for each system or with a column system; or rows of pairs, such as of pairwise"
+    runs = (
+        'results with scores, one file per system or with a column "system"; or rows of pairs, such as those of '
+        "pairwise"
+    )
     add("runs", type=Path, nargs="+", metavar="RUN", help=runs)
     add("--systems", default="", metavar="NAME,…", help="rank only these systems")
-    by = "also rank within each language, or over all items only; default: %(default)s"
+    by = "language: also rank within each language; none: only over all items; default: %(default)s"
     add("--by", choices=["language", "none"], default="language", help=by)
     column = "column of the score or preference, such as subscores.grammar; default: score, else label"
     add("--score", default="", metavar="COLUMN", help=column)
-    cluster = "column of related items, or none if all are independent; default: cluster, document or source"
+    cluster = 'column that groups related items, or "none" if all are independent; default: cluster, document or source'
     add("--cluster", default="", metavar="COLUMN", help=cluster)
-    alpha = "the largest chance that any two equal systems are distinguished; default: %(default)s"
+    alpha = "significance level: maximum probability that any two equal systems are distinguished; default: %(default)s"
     add("--alpha", type=level, default=0.05, metavar="P", help=alpha)
     permutations = "number of permutations for p-values; default: %(default)s"
     add("--permutations", type=at_least(100), default=10_000, metavar="N", help=permutations)
@@ -50,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     table = filtered_table_options_of(options)
     paths = [input_of(path, table) for path in options.runs]
     if len({path.resolve() for path in paths}) < len(paths):
-        raise ConfigError("A run is given twice. Give each run once.")
+        raise ConfigError("The same file is given twice. Give each run once.")
     systems = [name.strip() for name in options.systems.split(",") if name.strip()]
     found = read_compared(paths, systems=systems, measure=options.score, cluster=options.cluster, table=table)
     warn_of_skipped(found.problems, found.skipped)

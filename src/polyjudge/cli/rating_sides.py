@@ -72,7 +72,9 @@ def read_sides(options: argparse.Namespace, against: Sequence[Path] = ()) -> Sid
     for path, side in ((options.results[0], sides.judged), (sides.paths[0], sides.others)):
         large = next((each for each in side.ratings if each.value is not None and abs(each.value) > LARGEST), None)
         if large is not None:
-            raise DataError(f"the score {large.value:g} of item {large.id[:40]!r} is out of range", path=path)
+            raise DataError(
+                f"the score {large.value:g} of item {large.id[:40]!r} is out of range. Correct it.", path=path
+            )
     name_systems(sides.judged, sides.others)
     return sides
 
@@ -83,35 +85,34 @@ def _read_sides(options: argparse.Namespace, against: Sequence[Path]) -> Sides:
         column = options.label or options.score
         _refuse_itself(options.results, against, options.score, column)
         return Sides(judged, read_side(against, "score", options, column=column), against)
+    columns, in_results = _label_columns(options), not options.labels
+    judged, others = read_side(options.results, "score", options), Ratings()
+    for path, column in columns.items():
+        read_side([path], "label", options, column=column, into=others, in_results=in_results)
+    _warn_of_no_rating(others)
+    if in_results:
+        first = next(iter(columns))
+        return Sides(judged, others, options.results, show_column(options, first, columns[first]))
+    warn_of_skipped(others.problems, others.skipped)
+    check_labels(others, options.labels)
+    return Sides(judged, others, options.labels)
+
+
+def _label_columns(options: argparse.Namespace) -> dict[Path, str]:
+    """Return the column of the labels of each file of labels or, without any, of those results that have labels."""
     if options.labels:
         options.labels = [spooled(path) for path in options.labels]
         columns = {path: options.label or _column_of(path, options) for path in options.labels}
         _refuse_itself(options.results, options.labels, options.score, *columns.values())
-        judged, others = read_side(options.results, "score", options), Ratings()
-        for path, column in columns.items():
-            read_side([path], "label", options, column=column, into=others)
-        warn_of_skipped(others.problems, others.skipped)
-        _warn_of_no_rating(others)
-        check_labels(others, options.labels)
-        return Sides(judged, others, options.labels)
-    return _in_results(options)
-
-
-def _in_results(options: argparse.Namespace) -> Sides:
-    """Read scores and labels from the same rows."""
+        return columns
     options.results = [spooled(path) for path in options.results]
     _need_label(options)
-    found = (_column_of(path, options, in_results=True) for path in options.results)
-    column: str = options.label or next(filter(None, found), "")
-    if not column:
-        advice = _NOTHING_ELSE if hasattr(options, "against") else _NO_LABELS
-        raise _no_labels(options.results[0], options, advice)
-    _refuse_itself(options.results, options.results, options.score, column)
-    judged, others = read_side(options.results, "score", options), Ratings()
-    for path in options.results:
-        read_side([path], "label", options, column=column, into=others, in_results=True)
-    _warn_of_no_rating(others)
-    return Sides(judged, others, options.results, show_column(options, options.results[0], column))
+    found = {path: options.label or _column_of(path, options, in_results=True) for path in options.results}
+    columns = {path: column for path, column in found.items() if column}
+    if not columns:
+        raise _no_labels(options.results[0], options, _NOTHING_ELSE if hasattr(options, "against") else _NO_LABELS)
+    _refuse_itself(options.results, options.results, options.score, *columns.values())
+    return columns
 
 
 def _need_label(options: argparse.Namespace) -> None:
@@ -142,11 +143,11 @@ def _no_labels(path: Path, options: argparse.Namespace, advice: str) -> ConfigEr
         refuse_other_kind(path, FileKind.SCORES)
     table = table_options_of(options)
     if not has_rows(path, table):
-        return DataError("has no rows" if path.stat().st_size else "is empty", path=path)
+        return DataError("no rows" if path.stat().st_size else "the file is empty", path=path)
     if _column_of(path, options):
         shown = column_map(path, table).columns.get("label", "label")
-        return DataError(f"no label is filled in in the column {shown!r}. {advice}", path=path)
-    return ConfigError(f"{advice} {path} has no column of labels; name one with --label.")
+        return DataError(f"the label column {shown!r} is empty. {advice}", path=path)
+    return ConfigError(f"{path} has no label column. {advice} Or name the column with --label.")
 
 
 def _refuse_itself(results: Sequence[Path], others: Sequence[Path], score: str, *columns: str) -> None:
@@ -154,7 +155,9 @@ def _refuse_itself(results: Sequence[Path], others: Sequence[Path], score: str, 
     same = next((path for path in others for own in results if path == own or _is_same(path, own)), None)
     if same is not None and (score or "score") in (column or "score" for column in columns):
         named = score or "score"
-        message = f"{same}: the column {named!r} would be compared with itself. Name the column of the labels: --label."
+        message = (
+            f"{same}: the column {named!r} would be compared with itself. Name the label column with --label COLUMN."
+        )
         raise ConfigError(message)
 
 
@@ -240,10 +243,14 @@ def check_labels(labels: Ratings, paths: Sequence[Path]) -> None:
     """Refuse labels that a judge has given, or that mix words and numbers."""
     if labels.judges or labels.of_judges:
         judge = f"{labels.judges[0].provider}/{labels.judges[0].model}" if labels.judges else "a judge"
-        raise DataError(f"has scores of {judge}, not labels of people. Compare judges with --against.", path=paths[0])
+        raise DataError(
+            f"contains scores of {judge}, not labels of people. To compare two judges, use --against.", path=paths[0]
+        )
     points = [rating.value for rating in labels.ratings if not rating.in_words and rating.value not in (None, 0.0, 1.0)]
     if points and any(rating.in_words for rating in labels.ratings):
-        raise DataError(f"has both words such as pass and numbers such as {points[0]:g}. Use one kind.", path=paths[0])
+        raise DataError(
+            f"labels are both words such as pass and numbers such as {points[0]:g}. Use only one kind.", path=paths[0]
+        )
 
 
 def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, float] | None:
@@ -255,7 +262,7 @@ def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, floa
         return None
     if options.pass_from is None or people is None:
         missing = "--pass-from" if options.pass_from is None else "--label-pass-from"
-        raise ConfigError(f"Both lowest passing values are needed. Give {missing} too.")
+        raise ConfigError(f"--pass-from and --label-pass-from must be given together. Add {missing}.")
     return options.pass_from, people
 
 
@@ -276,11 +283,11 @@ def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence
     """Warn of items that could not be compared; an error if none could."""
     if not matched.pairs:
         if not matched.labels and labels[0] in results:
-            raise DataError("no label is filled in", path=labels[0])
-        some = f". The first label is of {matched.unknown[0]!r}" if matched.unknown else ""
+            raise DataError("the label column is empty", path=labels[0])
+        some = f": the first label has the id {matched.unknown[0]!r}" if matched.unknown else ""
         if matched.unknown and matched.first_judged:
-            some += f", the first score of {matched.first_judged!r}"
-        raise ConfigError(f"No common items in {results[0]} and {labels[0]}{some}.")
+            some += f", the first score {matched.first_judged!r}"
+        raise ConfigError(f"{results[0]} and {labels[0]} have no items in common{some}. Use the same ids in both.")
     if matched.unknown:
         ignored = f"{counted(len(matched.unknown), 'label')} of items that were not judged, such as"
         print_warning(f"ignored {ignored} {matched.unknown[0]!r}")
@@ -291,18 +298,9 @@ def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence
 
 def rating_sources(options: argparse.Namespace) -> tuple[list[Source], list[Source]]:
     """Return the files of the judge's scores and of the labels with their columns, which may be the same files."""
+    columns, in_results = _label_columns(options), not options.labels
     options.results = [spooled(path) for path in options.results]
-    options.labels = [spooled(path) for path in options.labels]
     judged = [(path, rating_columns([path], "score", options)) for path in options.results]
-    in_results = not options.labels
-    if in_results:
-        _need_label(options)
-    paths = options.labels or options.results
-    columns = {path: options.label or _column_of(path, options, in_results=in_results) for path in paths}
-    if in_results and not any(columns.values()):
-        raise _no_labels(paths[0], options, _NO_LABELS)
-    columns = {path: column for path, column in columns.items() if column or not in_results}
-    _refuse_itself(options.results, paths, options.score, *columns.values())
     labels = [
         (path, rating_columns([path], "label", options, column=column, in_results=in_results))
         for path, column in columns.items()

@@ -52,7 +52,10 @@ from .span_sides import are_spans, recorded_spans, spans_of_judge
 from .tables import table_options_of
 
 _LONGEST_NAME = 100
-_OF_RESULTS = ("labels", "label", "score", "people", "language", "filter", "columns", "pass_from", "label_pass_from")
+_OF_RESULTS = (
+    *("labels", "label", "score", "people", "language", "filter", "columns", "pass_from", "label_pass_from"),
+    *("score_scale", "label_scale", "cluster", "leave_out", "penalties"),
+)
 
 
 class Given(argparse.Action):
@@ -67,7 +70,7 @@ class Given(argparse.Action):
 def add_recorded_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a card from recorded results."""
     add = parser.add_argument_group("recorded results").add_argument
-    results = "results of any tool, to make the card of their judge from: no model is asked"
+    results = "make the card from these results of any tool; no model is asked"
     add(
         "--from",
         dest="from_results",
@@ -82,7 +85,7 @@ def add_recorded_options(parser: argparse.ArgumentParser) -> None:
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
     people = "annotators in RESULTS who are people; default: by a column kind, else names such as human/1"
     add("--people", default="", metavar="NAME,…", help=people)
-    add("--language", default="", metavar="TAG", help="language of items that name none")
+    add("--language", default="", metavar="TAG", help="language of items without a language")
     add_rating_options(add)
     scale = "scale of the {}, such as {}, to map the labels onto the judge's scale"
     add("--score-scale", type=scale_span, metavar="LOW..HIGH", help=scale.format("judge", "1..5"))
@@ -100,7 +103,7 @@ def add_recorded_options(parser: argparse.ArgumentParser) -> None:
 
 def refuse_recorded_options(options: argparse.Namespace) -> None:
     """Refuse options that say how results are read, where there are none."""
-    given = next((name for name in _OF_RESULTS if getattr(options, name)), "")
+    given = next((name for name in _OF_RESULTS if getattr(options, name) not in (None, "", [])), "")
     if given:
         raise ConfigError(f"--{given.replace('_', '-')} needs --from RESULTS.")
 
@@ -162,12 +165,14 @@ def _sides(options: argparse.Namespace) -> tuple[Sides, str]:
         sides, annotator = Sides(read_side(options.results, "score", options), Ratings(), options.results), ""
     if sides.column and sides.judged.default_columns == {"label"}:
         raise DataError(
-            "has labels, but no verdicts of a judge. Name their column", path=options.results[0], option="score"
+            "labels found, but no verdicts of a judge. Name the column of the verdicts",
+            path=options.results[0],
+            option="score",
         )
     if not sides.judged.ratings:
-        raise DataError("has no verdicts of a judge", path=options.results[0])
+        raise DataError("no verdicts of a judge found. Name their column with --score.", path=options.results[0])
     if options.labels and not sides.others.ratings:
-        raise DataError("has no labels of people", path=options.labels[0])
+        raise DataError("no labels of people found. Name their column with --label.", path=options.labels[0])
     if options.language:
         tag = _language(options.language)
         for side in (sides.judged, sides.others):
@@ -181,7 +186,7 @@ def _language(given: str) -> str:
     known = table.find("", given)
     tag = language_tag(given) or (known.tag if known else "")
     if not tag:
-        unknown = f"{one_line(given, _LONGEST_NAME)!r} is no language that is known.{table.suggestion(given)}"
+        unknown = f"unknown language {one_line(given, _LONGEST_NAME)!r}.{table.suggestion(given)}"
         raise ConfigError(f"{unknown} Give a tag, such as en.", option="language")
     return tag
 
@@ -197,7 +202,7 @@ def _in_language(rating: Rating, tag: str) -> Rating:
 def _judge(options: argparse.Namespace, judges: Sequence[JudgeIdentity], annotator: str) -> JudgeIdentity:
     found = judge_of(options, judges, annotator)
     if found is None:
-        raise ConfigError("The results do not name their judge. Name it: --judge NAME/MODEL.")
+        raise ConfigError("The results do not name their judge. Name it with --judge NAME/MODEL.")
     return found
 
 

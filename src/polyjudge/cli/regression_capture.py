@@ -30,9 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--inputs", type=Path, required=True, metavar="I", help="TSV with case_id, source_lang, target_lang, text")
     add("--output", type=Path, required=True, metavar="F", help="file for the cases with the expected outputs")
     add_force_option(add)
-    add("--update", action="store_true", help="show what would change in an existing file, and ask")
+    add("--update", action="store_true", help="show what would change in an existing file, and ask for confirmation")
     add("--yes", action="store_true", help="with --update, write without asking")
-    processors = "number of texts at the same time; default: number of processors"
+    processors = "number of texts translated at the same time; default: number of processors"
     add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help=processors)
     add_translator_options(parser)
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     """Translate every input, and write the file if all succeeded."""
     inputs = read_fixtures(options.inputs, with_expected=False)
     if not inputs.lines:
-        raise ConfigError(f"--inputs {str(options.inputs)!r} must be a TSV file, not a folder.")
+        raise ConfigError(f"--inputs {str(options.inputs)!r} is a folder. Give a TSV file.")
     if options.output.exists() and not options.update and options.output.resolve() != options.inputs.resolve():
         raise ConfigError(f"{str(options.output)!r} exists. Give --update to see what would change.")
     check_output(options.output, [], kind=FileKind.CASES, force=options.force or options.update)
@@ -94,7 +94,7 @@ def _is_confirmed(options: argparse.Namespace, outputs: dict[str, str]) -> bool:
     try:
         before = {each.case_id: each.expected_output for each in read_fixtures(options.output).fixtures}
     except DataError as error:
-        raise DataError(f"The expected outputs cannot be compared: {error}") from None
+        raise DataError(f"The existing file cannot be compared with the new outputs: {error}") from None
     changed = {name: output for name, output in outputs.items() if before.get(name) != output}
     for name, output in changed.items():
         print(f"[{'CHANGE' if name in before else 'NEW'}] {harmless(name)}")

@@ -44,7 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--fixtures", type=Path, required=True, metavar="F", help="cases: a TSV, or a folder of TSVs and case folders")
     suites = "run only the cases of this suite; default: %(default)s"
     add("--suite", choices=["translation", "preserve", "all"], default="all", help=suites)
-    match = "compare exactly except for one final line break, without outer white space, or in NFC with single spaces"
+    match = (
+        "exact: ignore only one final line break; trim: ignore leading and trailing white space; normalized: compare "
+        "in NFC with single spaces"
+    )
     add("--match", choices=["exact", "trim", "normalized"], default="exact", help=f"{match}; default: %(default)s")
     add("--persistent", action="store_true", help="run one process for all cases of a language pair, line by line")
     add("--repeat", type=at_least(1), default=1, metavar="N", help="run each case N times and list those that differ")
@@ -65,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     file = read_fixtures(options.fixtures)
     fixtures = [each for each in file.fixtures if options.suite in ("all", each.suite)]
     if not fixtures:
-        raise DataError(f"no cases of the suite {options.suite!r}.", path=options.fixtures)
+        raise DataError(f"no cases of the suite {options.suite!r}. Give another --suite.", path=options.fixtures)
     if options.persistent and options.repeat > 1:
         raise ConfigError("--repeat and --persistent cannot be combined.")
     try:

@@ -40,8 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--require-calibrated", action="store_true", help=gate)
     columns = "also group by this column of the rows or items; can be repeated"
     add("--by", action=Several, default=[], metavar="COLUMN", help=columns)
-    add("--only", choices=["failures"], help="list only what fails or has no verdict; the counts are those of all")
-    otel = "also send each score to an OpenTelemetry collector, which the OTEL_EXPORTER_OTLP_ENDPOINT variable names"
+    add("--only", choices=["failures"], help="list only what fails or has no verdict; the counts still cover all rows")
+    otel = "also send each score to the OpenTelemetry collector at OTEL_EXPORTER_OTLP_ENDPOINT"
     add("--otel", action="store_true", help=otel)
     add_report_options(add, FORMATS, "markdown")
 
@@ -59,7 +59,14 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--pass-from", type=finite, metavar="SCORE", help="lowest score that passes; default: the rubric's rule")
     chosen = "only rows with one of these values; language=… takes tags and names"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
-    add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card of a judge; default: its own")
+    add(
+        "--card",
+        type=Path,
+        action=Several,
+        default=[],
+        metavar="FILE",
+        help="trust card of a judge; default: the judge's own in .polyjudge/cards",
+    )
     group = parser.add_argument_group("checks of translations").add_argument
     add_check_options(group)
     add_jobs_option(group)
@@ -96,9 +103,13 @@ def translations_of(options: argparse.Namespace) -> Path | None:
     of_translations |= {"--accepted": options.accepted}
     clashing = [name for name, value in (of_runs if results else of_translations).items() if value not in (None, [])]
     if clashing and results:
-        raise ConfigError(f"{clashing[0]} is for runs of other commands. The translations contain their texts.")
+        raise ConfigError(
+            f"{clashing[0]} cannot be used with a translator's results, which contain their texts. Leave it out."
+        )
     if clashing:
-        raise ConfigError(f"{clashing[0]} needs a translator's results. {options.run} contains its own scores.")
+        raise ConfigError(
+            f"{clashing[0]} is only for a translator's results; {options.run} contains its own scores. Leave it out."
+        )
     return None if results is None else input_of(results, table, uses_ids=False)
 
 

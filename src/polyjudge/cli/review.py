@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("paths", type=Path, nargs="*", metavar="PATH", help=paths)
     since = "review only messages that changed since this git revision, such as origin/main"
     add("--since", default="", metavar="REV", help=since)
-    source = "language of the sources, where the files do not say it; default: en"
+    source = "language of the sources, if the files do not name it; default: en"
     add("--source", default="", metavar="LANG", help=source)
     terms = "CSV or TSV with the columns source, target and language, or source and one column for each language"
     add("--glossary", type=Path, metavar="FILE", help=terms)
@@ -48,7 +48,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output_options(add)
     add_check_options(add, of_messages=True)
     add_jobs_option(add)
-    baseline = "add all findings that fail or warn to this file of accepted findings, so that only new ones are shown"
+    baseline = (
+        "add all findings of severity fail or warn to this file of accepted findings, so that later reviews show "
+        "only new ones"
+    )
     add("--write-accepted", type=Path, metavar="FILE", help=baseline)
     add("--reason", default="", metavar="TEXT", help="why the findings of --write-accepted are accepted")
     group = parser.add_argument_group("judge").add_argument
@@ -121,7 +124,7 @@ def _judge(options: argparse.Namespace) -> ModelName | None:
 
 def _refuse_unused_reason(options: argparse.Namespace) -> None:
     if options.write_accepted is None and options.reason:
-        raise ConfigError("--reason needs --write-accepted FILE.")
+        raise ConfigError("--reason is only for --write-accepted FILE. Add it, or leave out --reason.")
     if options.write_accepted is not None and not options.reason.strip():
         raise ConfigError("--write-accepted needs --reason TEXT: the next reader needs to know why they are accepted.")
 

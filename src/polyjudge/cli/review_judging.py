@@ -46,7 +46,7 @@ def judge_meaning(
     asks_again = options.refresh or options.reread
     questions = Questions(messages, str(judge), table, store=store, refresh=asks_again)
     if options.show_prompt:
-        print(harmless(questions.prompt()) or "There is no message to judge.")
+        print(harmless(questions.prompt()) or "There are no messages to judge.")
         return Judged(None)
     items, code = questions.items(), 0
     outcomes = list[tuple[Item, RunOutcome]]()

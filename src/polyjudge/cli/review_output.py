@@ -32,7 +32,7 @@ def add_output_options(add: Callable[..., object]) -> None:
     add("--format", choices=REVIEW_FORMATS, default="text", help="output format; default: %(default)s")
     add("--output", type=Path, metavar="FILE", help="file for the review; default: stdout")
     add_force_option(add)
-    name = "name of the review in its comment, so that several reviews of one pull request have a comment each"
+    name = "name of the review; each name has its own comment on a pull request"
     add("--name", default="", metavar="TEXT", help=name)
     fails = "exit 1 if a finding has this severity or a higher one; default: fail"
     add("--fail-on", choices=["fail", "warn", "info", "never"], help=fails)
@@ -47,7 +47,7 @@ def stored_review(options: argparse.Namespace) -> Review:
     for name in _OF_REVIEWING:
         value, option = getattr(options, name), name.replace("_", "-")
         if value and option not in settings:
-            raise ConfigError(f"--from renders a stored review; --{option} would need a new one. Leave it out.")
+            raise ConfigError(f"--from renders a stored review, so --{option} has no effect. Leave it out.")
     review = read_review(options.stored)
     return replace(review, fail_on=options.fail_on) if options.fail_on is not None else review
 

@@ -82,12 +82,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_force_option(add)
     summary = "format of the summary; github adds it to the summary of a workflow step; default: %(default)s"
     add("--format", choices=["text", "json", "github"], default="text", help=summary)
-    least = "exit 1 if the mean score, the pass rate, or either in any language is below X; may be repeated"
+    least = (
+        "exit 1 if the mean score (mean:X), the pass rate (pass:X), or either in any language (language:X) is below "
+        "X; may be repeated"
+    )
     add("--fail-under", action=Several, default=[], metavar="mean:X|pass:X|language:X", help=least)
     second = "second judge that confirms or rejects each error span; for rubrics of spans, such as mqm"
     add("--verifier", metavar="NAME[/MODEL]", help=second)
-    learnt = "how the error spans of the judges or repeats are combined, as calibrate consensus --save learnt it"
-    add("--consensus", type=Path, metavar="FILE", help=f"{learnt}; default: what most of them mark")
+    learnt = (
+        "consensus by which the error spans of several judges or repeats are combined, from calibrate consensus --save"
+    )
+    add("--consensus", type=Path, metavar="FILE", help=f"{learnt}; default: majority vote")
     seen = "columns that the judge sees; default: language,source,reference,context"
     add("--context", metavar="COLUMN,…", help=seen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
@@ -206,7 +211,9 @@ def _with_verifier(rubric: Rubric, verifier: str | None) -> Rubric:
     if not verifier:
         return rubric
     if rubric.spans is None:
-        raise ConfigError(f"--verifier confirms error spans, and {rubric.name!r} has none. Give --rubric mqm or esa.")
+        raise ConfigError(
+            f"--verifier needs a rubric with error spans, and {rubric.name!r} has none. Give --rubric mqm or esa."
+        )
     name = resolve_model(verifier)
     provider_entry(name.provider)  # refuses an unknown one, before anything is asked
     return replace(rubric, spans=replace(rubric.spans, verifier=str(name)))
@@ -217,18 +224,20 @@ def _with_consensus(rubric: Rubric, path: Path | None, judges: Sequence[ModelNam
     if path is None:
         return rubric
     if rubric.spans is None:
-        raise ConfigError(f"--consensus combines error spans, and {rubric.name!r} has none. Give --rubric mqm or esa.")
-    from polyjudge.verdicts.span_consensus import read_consensus  # here, because most runs need none of it
+        raise ConfigError(
+            f"--consensus needs a rubric with error spans, and {rubric.name!r} has none. Give --rubric mqm or esa."
+        )
+    from polyjudge.store.span_consensus import read_consensus  # here, because most runs need none of it
 
     consensus = read_consensus(path)
     names = {annotator_name(name.provider, name.model, repeat) for name in judges for repeat in range(repeats)}
     if len(names) < 2:
-        raise ConfigError("--consensus combines several judges or repeats. Give --judge a,b or --repeats.")
+        raise ConfigError("--consensus needs several judges or repeats. Give --judge a,b or --repeats K.")
     if names != set(consensus.annotators):
         learnt, asked = ", ".join(consensus.annotators), ", ".join(sorted(names))
         raise ConfigError(
-            f"{path} was learnt from the spans of {learnt}, and those of {asked} are to be combined. Ask the same "
-            "judges as often, or learn another consensus from their results."
+            f"{path} was learnt from the spans of {learnt}, but this run asks {asked}. Ask the same judges with "
+            "the same --repeats, or learn another consensus from their results."
         )
     return replace(rubric, spans=replace(rubric.spans, consensus=consensus))
 
@@ -247,11 +256,11 @@ def _judge(job: ScoreJob) -> ItemJudge | int:
     if job.cascade is None:
         return judge_by_models(job.rubric, job.judges, checks=job.checks, token_probabilities=tokens)
     judges = [judge_by_model(job.rubric, name, token_probabilities=tokens) for name in job.judges]
-    from .cascading import cascade_of, repeated_judges  # here, because most runs have no cascade
+    from .cascading import cascade_of  # here, because most runs have no cascade
 
     job.source.survey()  # refuses duplicate ids before anything is asked
     try:
-        return cascade_of(job.cascade, repeated_judges(judges, options.repeats), job.source, options)
+        return cascade_of(job.cascade, judges, job.source, options)
     except (MissingKeyError, MissingExtraError) as error:
         return _explain_skip(error, job)
 

@@ -207,7 +207,7 @@ def _table(data: Mapping[str, Any], command: str) -> dict[str, Any]:
     if command in _OPTIONS_TOO:
         return {}
     line = line_of(read_text(PROJECT_FILE), "", command)
-    raise DataError(f"{command} must be a table: [{command}]", path=PROJECT_FILE, line=line)
+    raise DataError(f"{command} must be a table. Write [{command}] on a line of its own.", path=PROJECT_FILE, line=line)
 
 
 def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:

@@ -39,7 +39,11 @@ def stop_on_signals(run: Run) -> Generator[Signals]:
     def stop(_: int, __: object) -> None:
         if not signals.interrupted:
             with suppress(OSError):  # the terminal may be gone
-                print("polyjudge: stopping; in-flight calls may finish (again: stop at once)", file=sys.stderr)
+                print(
+                    f"polyjudge: stopping; calls in flight have {_GRACE_S:g} seconds to finish. Press Ctrl-C again "
+                    "to stop at once.",
+                    file=sys.stderr,
+                )
         run.stop(grace_s=0.0 if signals.interrupted else _GRACE_S)
         signals.interrupted = True
 
@@ -92,7 +96,11 @@ async def until_stopped(work: Callable[[StopToken], Awaitable[Result]], *, deadl
         """Request a stop: with some seconds for in-flight work, at a second signal at once."""
         if not interrupted.is_set():
             with suppress(OSError):  # the terminal may be gone
-                print("polyjudge: stopping; in-flight work may finish (again: stop at once)", file=sys.stderr)
+                print(
+                    f"polyjudge: stopping; work in progress has {_GRACE_S:g} seconds to finish. Press Ctrl-C again "
+                    "to stop at once.",
+                    file=sys.stderr,
+                )
         stop.request(grace_s=0.0 if interrupted.is_set() else _GRACE_S)
         interrupted.set()
 
@@ -100,6 +108,6 @@ async def until_stopped(work: Callable[[StopToken], Awaitable[Result]], *, deadl
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores some
             loop.add_signal_handler(number, interrupt)
     if deadline_s:
-        reached = CapReachedError(f"stopped after {deadline_s:g} seconds, the deadline")
+        reached = CapReachedError(f"stopped: the deadline of {deadline_s:g} seconds is reached")
         loop.call_later(deadline_s, lambda: stop.request(reached, grace_s=_GRACE_S))
     return Ended(await work(stop), stop, interrupted.is_set())

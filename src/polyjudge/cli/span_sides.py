@@ -62,7 +62,10 @@ def compare_spans(options: argparse.Namespace) -> int:
     result = measure_span_agreement(judges, people, settings)
     if not result.texts:
         files = " and ".join(map(str, [options.results[0], *others[:1]]))
-        raise ConfigError(f"No text in {files} has spans of a judge and of a person.")
+        raise ConfigError(
+            f"No text in {files} has spans of both a judge and a person. Compare the ids of the two sides, or name "
+            "the people with --people."
+        )
     _write(options, result, [own, theirs])
     if not options.against:
         _add_to_card(options, list(own.judges.values()), result)
@@ -100,7 +103,10 @@ def spans_of_judge(options: argparse.Namespace, wanted: str) -> tuple[SpanAnnota
     own.judges = {name: each for name, each in own.judges.items() if name == chosen[0]}
     result = measure_span_agreement(own.annotations, people, SpanOptions(options.resamples, options.seed))
     if not result.texts:
-        raise ConfigError(f"No text in {options.results[0]} has spans of a judge and of a person.")
+        raise ConfigError(
+            f"No text in {options.results[0]} has spans of both a judge and a person. Name the people with --people, "
+            "or give --labels."
+        )
     return own, result
 
 
@@ -149,8 +155,8 @@ def _sides(
         names = sorted({each.annotator or "(no name)" for each in own.annotations})
         which = "No annotator" if not people else "Every annotator"
         raise ConfigError(
-            f"{which} has a name of people ({', '.join(patterns)}). Found: {', '.join(names[:20]) or 'no annotator'}. "
-            "Name the people with --people, or give --labels."
+            f"{which} is a person by name ({', '.join(patterns)}). Found: "
+            f"{', '.join(names[:20]) or 'no annotator'}. Name the people with --people, or give --labels."
         )
     return judges, people
 
@@ -178,7 +184,7 @@ def _write(options: argparse.Namespace, result: SpanAgreement, read: Sequence[Sp
 def _add_to_card(options: argparse.Namespace, judges: list[JudgeIdentity], result: SpanAgreement) -> None:
     if len(judges) != 1 or len(result.judges) != 1:
         why = "the results do not name their judge" if not judges else "the results are of several judges"
-        print(f"polyjudge: no trust card was changed: {why}", file=sys.stderr)
+        print(f"polyjudge: the result was not added to a trust card: {why}", file=sys.stderr)
         return
     check_card(options, judges[0])
     at, found = utc_now(), result.judges[0]

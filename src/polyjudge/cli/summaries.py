@@ -164,7 +164,11 @@ def _print_scores(summary: ScoreSummary, to: TextIO) -> None:
         else:
             print(f"passed:   {summary.passed} ({share}){_between(summary.pass_interval, 100, '%')}", file=to)
     if summary.mean_spread is not None:
-        flipped = "" if summary.flipped is None else f"; {summary.flipped:.1%} of the items flip between pass and fail"
+        flipped = (
+            ""
+            if summary.flipped is None
+            else f"; for {summary.flipped:.1%} of the items, some answers pass and others fail"
+        )
         print(f"spread:   {summary.mean_spread:.2f} between answers to one item, on average{flipped}", file=to)
 
 

@@ -27,22 +27,22 @@ RESULTS_HELP = (
 
 def add_table_options(add: Callable[..., object], *, wide: bool = True) -> None:
     """Add the options of every command that reads rows; `wide` if it reads texts in several languages."""
-    columns = f"columns of the table, if their names are not recognised; roles: {', '.join(ROLES)}"
+    columns = f"which column has which role, if the names are not recognised; roles: {', '.join(ROLES)}"
     add("--columns", action=Several, default=[], metavar="ROLE=COLUMN,…", help=columns)
     if wide:
-        targets = "columns of a table that has a column for each language, such as fr=french,de=german"
+        targets = "for a table with one column per language: the column of each, such as fr=french,de=german"
         add("--target-columns", action=Several, default=[], metavar="TAG=COLUMN,…", help=targets)
     encodings = "encoding of text that is not UTF-8 and has no byte order mark, such as windows-1252"
     add("--encoding", default="", metavar="NAME", help=encodings)
     add("--sheet", default="", metavar="NAME", help="sheet of an Excel workbook; default: the first one")
-    nameless = "the first row of a CSV or Excel file is data; the columns are 1, 2, 3, …"
+    nameless = "the first row of a CSV or Excel file is data; columns are then named 1, 2, 3, …"
     add("--no-header", action="store_true", help=nameless)
 
 
 def add_penalties_option(add: Callable[..., object]) -> None:
     """Add the option of commands that read the scores of people's ratings."""
-    penalties = "penalties by which scores that follow from error spans are counted: a TOML file, or the rubric mqm; "
-    add("--penalties", metavar="FILE|NAME", help=f"{penalties}default: as they are, or as WMT counts them")
+    penalties = "recompute scores of error spans with these penalties: a TOML file, or the rubric mqm; "
+    add("--penalties", metavar="FILE|NAME", help=f"{penalties}default: the scores in the file, or else WMT's penalties")
 
 
 def table_options_of(options: argparse.Namespace) -> TableOptions:

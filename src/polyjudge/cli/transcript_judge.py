@@ -148,7 +148,11 @@ def _job(options: argparse.Namespace) -> _Job:
     transcript = Transcript(options.transcript)
     rendering = render_transcript(transcript, window_tokens=options.window)
     if not rendering.events:
-        raise DataError("no events of a session found.", path=options.transcript)
+        raise DataError(
+            "no events found; expected a session of Claude Code, Codex or Gemini CLI, a list of messages, or plain "
+            "text.",
+            path=options.transcript,
+        )
     _warn_of(transcript, rendering)
     note = [rendering.omissions] if rendering.omissions else []
     if options.workspace is not None:
@@ -273,11 +277,11 @@ def _text(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise DataError("is not UTF-8 text", path=path) from None
+        raise DataError("not UTF-8 text", path=path) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     if not text.strip():
-        raise DataError("is empty", path=path)
+        raise DataError("the file is empty", path=path)
     return text
 
 

@@ -16,12 +16,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     configure_judging(parser, tier="full", default_judge="gemini-flash")
     add = parser.add_argument_group("several languages in a call").add_argument
-    add("--batch-size", type=whole, default=8, metavar="N", help="languages in one call, 1 to 10; default: %(default)s")
+    add(
+        "--batch-size",
+        type=whole,
+        default=8,
+        metavar="N",
+        help="number of languages per call, 1 to 10; default: %(default)s",
+    )
     controls = "share of outputs that are also judged alone, to measure drift; default: %(default)s"
     add("--control-share", type=finite, default=0.05, metavar="SHARE", help=controls)
-    tolerance = "halve the batch size when batches move scores by more points on average; default: %(default)s"
+    tolerance = (
+        "halve the number of languages per call if grouping changes scores by more than this, on average; default: "
+        "%(default)s"
+    )
     add("--drift-tolerance", type=finite, default=0.5, metavar="POINTS", help=tolerance)
-    single = "continue after two batches without a usable row, and ask alone about what batches do not answer"
+    single = "continue after two groups without a usable row, and ask about missing rows alone"
     add("--allow-single", action="store_true", help=single)
 
 

@@ -53,9 +53,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     prompts = f"prompts: a TOML file, or {shipped}; default: %(default)s"
     add("--prompts", default="travel", metavar="FILE|NAME", help=prompts)
     add("--languages", default="all", metavar="TAG,…", help="target languages; default: all known languages")
-    add("--source-language", default="en", metavar="TAG", help="language of the prompts, for services over HTTP")
+    add(
+        "--source-language",
+        default="en",
+        metavar="TAG",
+        help="language of the prompts, for translation services over HTTP",
+    )
     add_variable_options(add)
-    sent = "input of the program: the text alone, or the whole prompt; default: %(default)s"
+    sent = "what the program reads on stdin: only the text, or the whole prompt; default: %(default)s"
     add("--send", choices=["text", "prompt"], default="text", help=sent)
     add(
         "--max-answer-tokens",
@@ -92,7 +97,7 @@ def _check_options(options: argparse.Namespace) -> None:
     if options.translator and options.command:  # the command line takes one of them, so one is from polyjudge.toml
         raise ConfigError("--translator and --command are both set. Give only one.")
     if not options.translator and not options.command:
-        raise ConfigError("--translator or --command is empty. Give a model or a program.")
+        raise ConfigError("--translator or --command is empty. Give a model, a service or a program.")
     _set_kind(options)
     if options.dry_run and options.command:
         raise ConfigError("--dry-run works only with a model or a service: a program has no cost to estimate.")
@@ -108,7 +113,10 @@ def _set_kind(options: argparse.Namespace) -> None:
     if options.kind != "http":
         refuse_variables(options)
     elif options.max_cost is not None or options.max_tokens is not None:
-        raise ConfigError("A service over HTTP is not paid for by tokens. Use --max-calls to limit it.")
+        raise ConfigError(
+            "--max-cost and --max-tokens cannot limit a service over HTTP, whose price is not by tokens. Use "
+            "--max-calls."
+        )
 
 
 def _languages(given: str, table: LanguageTable) -> list[Language]:

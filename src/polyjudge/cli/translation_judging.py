@@ -54,8 +54,9 @@ if TYPE_CHECKING:
     from polyjudge.checks.policy import CheckPolicy
 
 _AFTER_EMPTY_BATCHES = (
-    "The replies are stored. Use another judge, or ask about each output alone with --batch-size 1. To continue with "
-    "batches and ask alone about what they do not answer, give --allow-single; this can take many times as many calls."
+    "The replies are stored. Use another judge, or ask about each output alone with --batch-size 1. To keep "
+    "several languages per call and ask about missing rows alone, give --allow-single; this can take many times "
+    "as many calls."
 )
 _ALL_CHECKS = "needs --judge offline: beside other judges, all checks run."
 TranslationJudge = LanguageJudge | GroupedTranslationJudge
@@ -182,7 +183,10 @@ def _read_job(options: argparse.Namespace, tier: str, choose: Choose) -> Job:
     chosen = list(found)[: options.limit]
     tasks = tasks_of(chosen, table, samples=options.samples, seed=options.seed)
     if not tasks:
-        raise DataError("no outputs to judge.", path=options.results)
+        raise DataError(
+            "no outputs to judge. Check --filter and --limit, and whether generatedOutput is filled in.",
+            path=options.results,
+        )
     absent, rubric = () if options.filter else absent, load_rubric("translation")
     checks = checks_of_judge(options, judges, rubric, _ALL_CHECKS)
     return Job(tier, options, table, chosen, tasks, judges, rubric, absent, checks)
@@ -202,7 +206,7 @@ def _filtered(
     if not chosen:
         names = sorted(filters["language"])
         close = "".join(map(table.suggestion, names))
-        raise ConfigError(f"--filter: the file has none of the languages {', '.join(names)}.{close}")
+        raise ConfigError(f"--filter language: the file has no outputs in {', '.join(names)}.{close}")
     return chosen
 
 

@@ -43,7 +43,7 @@ from polyjudge.suites.regression import (
 from .environment import load_environment
 from .options import Several, positive
 
-_SHARED_ENVIRONMENT = "give this environment variable to the program, or to the service over HTTP"
+_SHARED_ENVIRONMENT = "pass this environment variable to the program, or use it for the service over HTTP"
 _USUAL_TIMEOUT_S = 60.0
 
 TranslatorKind = Literal["model", "http", "command"]
@@ -66,14 +66,19 @@ def add_translator_options(parser: argparse.ArgumentParser) -> None:
     add_variable_options(add)
     one_text = "time limit of one text in seconds; default: %(default)s"
     add("--timeout", type=positive, default=_USUAL_TIMEOUT_S, metavar="S", help=one_text)
-    add("--rpm", type=positive, metavar="N", help="maximum number of calls per minute to a model or service")
+    add(
+        "--rpm",
+        type=positive,
+        metavar="N",
+        help="maximum number of texts per minute that are sent to a model or service",
+    )
     add("--version-command", metavar="'PROGRAM …'", help="program that prints the translator's version, for the record")
 
 
 def add_variable_options(add: Callable[..., object]) -> None:
     """Add the options that give variables to a translator."""
     add("--env", action=Several, default=[], metavar="NAME", help=_SHARED_ENVIRONMENT)
-    add("--set", action=Several, default=[], metavar="NAME=VALUE", help="set this variable for it")
+    add("--set", action=Several, default=[], metavar="NAME=VALUE", help="set this variable for the program or service")
 
 
 def translator_kind(name: str) -> TranslatorKind:
@@ -116,9 +121,7 @@ def http_service(options: argparse.Namespace) -> HttpService:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     if not is_trusted_description(path, content):
-        message = (
-            "decides where texts and keys are sent, so it must be trusted first. Read it, then run: polyjudge trust"
-        )
+        message = "not trusted yet: this file decides where texts and keys are sent. Read it, then run: polyjudge trust"
         raise DataError(f"{message} {path}", path=path)
     return HttpService(path.stem, sha256(content).hexdigest(), read_description(content, path), variables)
 

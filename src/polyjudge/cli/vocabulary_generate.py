@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_suite_options(parser)
     add = parser.add_argument
-    add("--refresh", action="store_true", help="ask again also about words that were answered")
+    add("--refresh", action="store_true", help="ask again about all words, including those already answered")
     too_many = "exit 3 when a larger share fails; default: %(default)s"
     add("--max-failed", type=share, default=0.2, metavar="SHARE", help=too_many)
     add_model_options(parser, concurrency="--concurrency")

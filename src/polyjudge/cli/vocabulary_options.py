@@ -51,7 +51,7 @@ def add_suite_options(parser: argparse.ArgumentParser) -> None:
         "--models",
         type=Path,
         metavar="FILE",
-        help="list of models, one per line; default: the suite's, else the server's",
+        help="file of models, one per line; default: models_list.txt of the suite, else all models of the server",
     )
     add_output_option(parser)
     chosen = "use only these values of model, word, category or prompt"
@@ -78,7 +78,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, concurrency: str) -> N
         "--max-answer-tokens",
         type=at_least(1),
         metavar="N",
-        help="maximum number of tokens of an answer; default: the server's",
+        help="maximum number of tokens of an answer; default: the server's limit",
     )
     in_flight = "maximum number of calls in flight to models; default: %(default)s"
     add(concurrency, dest="model_concurrency", type=at_least(1), default=4, metavar="N", help=in_flight)
@@ -94,7 +94,7 @@ def add_word_judging_options(parser: argparse.ArgumentParser, *, timeout_s: floa
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
     parser.add_argument("--show-prompt", metavar="WORD", help="print the prompts about a word, and stop")
-    parser.add_argument("--retry-failures", action="store_true", help="judge only answers without a verdict again")
+    parser.add_argument("--retry-failures", action="store_true", help="judge again, but only answers without a verdict")
     parser.set_defaults(timeout=timeout_s)
 
 
@@ -133,7 +133,7 @@ def temperature_of(options: argparse.Namespace) -> float:
 def open_suite(options: argparse.Namespace) -> Choice:
     """Return the suite with the selected words and prompts."""
     if options.output.exists() and not options.output.is_dir():
-        raise ConfigError(f"--output {str(options.output)!r} is not a folder.")
+        raise ConfigError(f"--output {str(options.output)!r} is a file. Give a folder.")
     name = options.suite
     if name is None:
         name = _DEFAULT_SUITE if Path(_DEFAULT_SUITE).is_dir() else "spanish"

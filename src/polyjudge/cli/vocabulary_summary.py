@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         raise DataError("file not found. Run first: polyjudge vocabulary judge", path=path)
     rows = list(read_judgements(path))
     if not rows:
-        raise DataError("no judgements found.", path=path)
+        raise DataError("no judgements found. Run first: polyjudge vocabulary judge", path=path)
     return exit_code(options, show_summary(options, rows))
 
 
@@ -44,7 +44,12 @@ def add_showing_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the actions that summarize."""
     add = parser.add_argument
     add("--format", choices=FORMATS, default="text", help="output format; default: %(default)s")
-    add("--fail-under", type=_percentage, metavar="PERCENT", help="exit 1 when a model knows fewer of its words")
+    add(
+        "--fail-under",
+        type=_percentage,
+        metavar="PERCENT",
+        help="exit 1 if a model knows less than this percentage of its words",
+    )
 
 
 def show_summary(options: argparse.Namespace, judgements: Iterable[Judgement]) -> VocabularyReport:
@@ -120,7 +125,11 @@ def _compare_with_minimum(report: VocabularyReport, minimum: float) -> int:
         if any(percent is not None and percent < minimum for percent in found)
     ]
     if unmeasured:
-        print(f"polyjudge: no judged answers to compare with {minimum:g}%: {', '.join(unmeasured)}", file=sys.stderr)
+        print(
+            f"polyjudge: --fail-under {minimum:g} cannot be applied to models without judged answers: "
+            f"{', '.join(unmeasured)}",
+            file=sys.stderr,
+        )
     if below:
         print(f"polyjudge: under {minimum:g}% correct: {', '.join(below)}", file=sys.stderr)
     return 3 if unmeasured else 1 if below else 0

@@ -198,7 +198,7 @@ class _Process:
                 self._forget()
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
         why = f"A worker process ended twice on the same texts, {how}. There may be too little memory."
-        raise ConfigError(f"{why} Use one process", option="jobs", value="1")
+        raise ConfigError(f"{why} Use a single process", option="jobs", value="1")
 
     def _opened(self) -> "tuple[subprocess.Popen[bytes], Connection[Any, Any]]":
         with self._lock:
@@ -250,7 +250,9 @@ def _started(task: bytes) -> "tuple[subprocess.Popen[bytes], Connection[Any, Any
         )
     except OSError as error:
         ours.close()
-        raise ConfigError(f"A worker process cannot be started: {error.strerror}", option="jobs", value="1") from None
+        raise ConfigError(
+            f"A worker process cannot be started: {error.strerror}. Use a single process", option="jobs", value="1"
+        ) from None
     finally:
         right.close()
     with suppress(ConnectionError):  # it has ended already, which the first question finds

@@ -94,4 +94,6 @@ def read_timestamp(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
-        raise DataError("does not contain the start time of a run; delete this file", path=path) from None
+        raise DataError(
+            "invalid start marker: it has no start time. Delete this file and run the command again", path=path
+        ) from None

@@ -45,13 +45,13 @@ def lines_from(path: Path, offset: int = 0, encoding: str = "") -> Iterator[tupl
         for line in _lines(file):
             if line is None:
                 raise DataError(
-                    f"has a line of more than {_LONGEST_LINE >> 20} MB, too long for a row; give each row a line",
+                    f"a line is longer than {_LONGEST_LINE >> 20} MB; write one row per line",
                     path=path,
                 )
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
-                message = f"is not UTF-8 text ({error.reason} at byte {offset + error.start})"
+                message = f"not UTF-8 text ({error.reason} at byte {offset + error.start})"
                 raise EncodingError(message, path=path) from None
             offset += len(line)
             yield text, offset

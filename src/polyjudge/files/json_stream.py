@@ -227,6 +227,6 @@ def _not_utf8(path: Path) -> DataError:
             try:
                 line.decode()
             except UnicodeDecodeError as error:
-                message = f"is not UTF-8 text ({error.reason} at byte {error.start} of the line)"
+                message = f"not UTF-8 text ({error.reason} at byte {error.start} of the line)"
                 return EncodingError(message, path=path, line=number)
-    return EncodingError("is not UTF-8 text", path=path)
+    return EncodingError("not UTF-8 text", path=path)

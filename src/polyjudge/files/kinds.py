@@ -73,7 +73,7 @@ def refuse_other_kind(path: Path, wanted: FileKind) -> None:
     """Raise DataError if a file that polyjudge wrote holds data of another kind than is to be read."""
     found = kind_of(path) if path.is_file() else FileKind.REPORT
     if found not in (wanted, FileKind.REPORT):
-        message = f"holds {found.value}, not {wanted.value}. This is read by: polyjudge {_READ_BY[found]}."
+        message = f"contains {found.value}, not {wanted.value}. To read this file, use: polyjudge {_READ_BY[found]}."
         raise DataError(message, path=path)
 
 

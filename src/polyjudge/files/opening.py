@@ -62,7 +62,9 @@ def open_bytes(path: Path, encoding: str = "", *, offset: int = 0) -> Generator[
                 _skip(stream, offset)
             yield stream
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"cannot be decompressed: {error}; it may be damaged, or not compressed", path=path) from None
+        raise DataError(
+            f"cannot be decompressed ({error}); the file may be damaged, or not compressed", path=path
+        ) from None
 
 
 @contextmanager
@@ -78,7 +80,7 @@ def _decompressed(path: Path) -> Generator[io.BufferedReader]:
                 yield io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor), _CHUNK)
         except zstandard.ZstdError as error:
             raise DataError(
-                f"cannot be decompressed: {error}; it may be damaged, or not compressed", path=path
+                f"cannot be decompressed ({error}); the file may be damaged, or not compressed", path=path
             ) from None
     else:
         with path.open("rb") as file:
@@ -137,7 +139,7 @@ class _Recoded(io.RawIOBase):
                 text = self._decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
                 place = self._read + error.start
-                message = f"is not {self._encoding.upper()} text ({error.reason} at byte {place})"
+                message = f"not {self._encoding.upper()} text ({error.reason} at byte {place})"
                 raise EncodingError(message, path=self._path) from None
             self._read += len(chunk)
             self._ready = text.encode(errors="surrogatepass")

@@ -68,16 +68,18 @@ def refuse_foreign(path: Path, *, kind: FileKind | None = FileKind.REPORT, force
     """
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
-            raise DataError("is a device or a pipe, which a file cannot replace; give another file", path=path)
+            raise DataError("a device or a pipe cannot be replaced by a file; give another path", path=path)
         if force:
             return
         if path.is_symlink() and not path.exists() and not path.resolve().is_relative_to(path.parent.resolve()):
-            raise ForeignFileError("is a link to a file in another folder that does not exist yet", path=path)
+            raise ForeignFileError(
+                "this is a symbolic link to a file in another folder, and that file does not exist yet", path=path
+            )
         if not path.is_file():
             return
         if not written_by_polyjudge(path):
             raise ForeignFileError("exists and was not written by polyjudge", path=path)
         if kind is not None and (found := kind_of(path)) not in (kind, FileKind.REPORT):
-            raise ForeignFileError(f"holds {found.value}, not {kind.value}", path=path)
+            raise ForeignFileError(f"contains {found.value}, and would be replaced by {kind.value}", path=path)
     except OSError as error:
         raise ForeignFileError(f"exists and cannot be read: {error.strerror}", path=path) from None

@@ -27,7 +27,7 @@ def read_text(source: Path | Traversable, *, path: Path | None = None) -> str:
     try:
         return source.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=shown) from None
+        raise DataError(f"not UTF-8 text ({error.reason} at byte {error.start})", path=shown) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=shown) from None
 
@@ -40,18 +40,18 @@ def read_toml(source: Path | Traversable, *, path: Path | None = None, largest: 
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=shown) from None
     if is_too_large:
-        raise DataError(f"is larger than {largest // 1024} KiB, too large for a TOML file", path=shown)
+        raise DataError(f"larger than {largest // 1024} KiB, too large for a TOML file", path=shown)
     return _parsed(read_text(source, path=shown), shown)
 
 
 def parse_toml(content: bytes, path: Path) -> dict[str, Any]:
     """Return the content of a TOML file that was read before; `path` is its name in messages."""
     if len(content) > _LARGEST_BYTES:
-        raise DataError(f"is larger than {_LARGEST_BYTES // 1024} KiB, too large for a TOML file", path=path)
+        raise DataError(f"larger than {_LARGEST_BYTES // 1024} KiB, too large for a TOML file", path=path)
     try:
         return _parsed(content.decode("utf-8-sig"), path)
     except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
+        raise DataError(f"not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
 
 
 def _parsed(text: str, shown: Path) -> dict[str, Any]:
@@ -61,13 +61,13 @@ def _parsed(text: str, shown: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except RecursionError:
-        raise DataError("is nested too deeply", path=shown) from None
+        raise DataError("nested too deeply", path=shown) from None
     except tomllib.TOMLDecodeError as error:
         reason, line = _without_position(str(error))
         hint = _missing_quotes(text.split("\n")[line - 1]) if line else ""
-        raise DataError(hint or f"is not TOML: {reason}", path=shown, line=line) from None
+        raise DataError(hint or f"not TOML: {reason}", path=shown, line=line) from None
     except ValueError as error:  # a number with thousands of digits
-        raise DataError(f"is not TOML: {error}", path=shown) from None
+        raise DataError(f"not TOML: {error}", path=shown) from None
 
 
 def line_of(text: str, table: str, key: str = "") -> int:

@@ -37,7 +37,9 @@ class _Written:
     def notes(self, path: Path) -> list[str]:
         if not self.count:
             why = "; ".join(self.reasons)
-            raise DataError(f"no row with error spans that this format can have{f': {why}' if why else ''}", path=path)
+            raise DataError(
+                f"no row has error spans that can be written in this format{f': {why}' if why else ''}", path=path
+            )
         return [f"left out: {count:,} rows, {reason}" for reason, count in self.reasons.items()]
 
 
@@ -104,7 +106,7 @@ def _write_mqm(rows: RowsToConvert, output: Path, force: bool, written: _Written
     for row, _ in _annotated(rows, _Written()):
         pair = str(row.get("languagePair") or "")
         if _SIMPLE_PAIR.fullmatch(pair) and pair != named:
-            message = f"the rows are of {pair}, which only the name of such a table says; give a name such as"
+            message = f"the languages {pair} must be in the name of an MQM table; give a name such as"
             raise DataError(f"{message} {pair}.mqm.tsv", path=output)
         more.update((name, None) for name, value in _extra(row).items() if isinstance(value, str))
     columns = (*_MQM_COLUMNS, *(name for name in more if name not in _MQM_COLUMNS))

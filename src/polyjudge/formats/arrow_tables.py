@@ -68,7 +68,7 @@ def data_set_files(folder: Path) -> list[Path] | None:
         names = _listed(splits, "splits")
         if len(names) != 1:
             shown = ", ".join(str(folder / name) for name in names)
-            raise DataError(f"is a data set with several splits. Give one of them: {shown}", path=folder)
+            raise DataError(f"the data set has several splits. Give the folder of one of them: {shown}", path=folder)
         return data_set_files(folder / names[0])
     if not state.is_file() or not (folder / "dataset_info.json").is_file():
         return None

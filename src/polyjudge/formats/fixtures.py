@@ -39,7 +39,7 @@ def read_fixtures(path: Path, *, with_expected: bool = True) -> FixtureFile:
     found = _read_tsv(path, with_expected)
     _check_unique(found.fixtures)
     if not found.fixtures:
-        raise DataError("no cases found", path=path)
+        raise DataError("no cases found; write a row for each", path=path)
     return found
 
 

@@ -97,7 +97,7 @@ class SystemRows:
             for rating in each_rating(path, columns, self.notes):
                 self._add(rating, rating.system or names.get(path, ""), path)
             if len(self._values) + self.unjudged.total() == before:
-                raise DataError(f"no scores found{_first(self.notes)}", path=path)
+                raise DataError(f"no scores found{_first(self.notes)}", path=path, option="score", value="COLUMN")
         kinds = set[tuple[float | None, bool, bool]]()
         for path, columns in self.labels:
             for rating in each_rating(path, columns, self.label_notes):
@@ -115,7 +115,9 @@ class SystemRows:
         self.has_clusters |= bool(rating.cluster)
         self._of.append(self.systems.number(system))
         if len(self.systems) > MOST_SYSTEMS:
-            raise DataError(f"more than {MOST_SYSTEMS} systems; use rows of fewer only", path=path)
+            raise DataError(
+                f"more than {MOST_SYSTEMS} systems; select fewer", path=path, option="filter", value="system=NAME,…"
+            )
         self._ids.append(_hash(rating.id))
         self._clusters.append(_hash(rating.cluster) if rating.cluster and self.is_clustered else 0)
         self._language.append(self.languages.number(rating.language))
@@ -144,7 +146,11 @@ class SystemRows:
     def labelled(self, pass_from: tuple[float, float] | None) -> LabelledSystems:
         """Join scores and labels; with the lowest values that pass of judge and people, all are verdicts."""
         if not len(self._values):
-            raise DataError("no item has a verdict of the judge", path=self.judged[0][0])
+            raise DataError(
+                "no item has a verdict of the judge. Name the column of the verdicts",
+                path=self.judged[0][0],
+                option="score",
+            )
         values, of = np.frombuffer(self._values, np.float64), np.frombuffer(self._of, np.int32)
         ids, strata = np.frombuffer(self._ids, np.uint64), np.frombuffer(self._language, np.int32)
         self._refuse_duplicates(ids * _ODD + of.astype(np.uint64))
@@ -184,11 +190,14 @@ class SystemRows:
         rows = self._rows_of(ids, of, wanted, own)
         found = rows >= 0
         if not len(found):
-            raise DataError("no label is filled in", path=self.labels[0][0])
+            raise DataError("the label column is empty", path=self.labels[0][0])
         if not found.any():
             some = f", such as {self._label_ids[0]!r},"
             known = f". Systems: {one_line(', '.join(self.systems.names), _LONGEST)}" if any(self.systems.names) else ""
-            raise DataError(f"no label{some} is of an item in {self.judged[0][0]}{known}", path=self.labels[0][0])
+            raise DataError(
+                f"no label{some} belongs to an item of {self.judged[0][0]}{known}. Use the same ids in both",
+                path=self.labels[0][0],
+            )
         notes = list[str]()
         if unknown := int((~found).sum()):
             first = self._label_ids[int(np.flatnonzero(~found)[0])]
@@ -201,7 +210,9 @@ class SystemRows:
         _, firsts, counts = np.unique(both, return_index=True, return_counts=True)
         if (counts > 1).any():
             twice = self._label_ids[int(np.flatnonzero(found)[firsts[counts > 1].min()])]
-            raise DataError(f"two labels of {twice!r}; name several people in a column 'annotator'")
+            raise DataError(
+                f"two labels for {twice!r}; if they are by different people, name these in a column 'annotator'"
+            )
         places, starts, groups, sizes = np.unique(
             rows[found], return_index=True, return_inverse=True, return_counts=True
         )
@@ -225,7 +236,10 @@ class SystemRows:
             rows[unnamed], counts = _find(ids, wanted[unnamed])
             if (counts > 1).any():
                 item = self._label_ids[int(unnamed[np.flatnonzero(counts > 1)[0]])]
-                message = f"several systems have the item {item!r}, and its label names none; add a column 'system'"
+                message = (
+                    f"the label of {item!r} does not name its system, and several systems have this item; add a "
+                    "column 'system'"
+                )
                 raise DataError(message, path=self.labels[0][0])
         return rows
 

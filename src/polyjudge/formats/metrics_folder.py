@@ -109,9 +109,13 @@ def write_metrics_folder(rows: RowsToConvert, output: Path, *, force: bool = Fal
     Segments are numbered as their ids say, such as `en-de/7`, else in the order of the rows.
     """
     if output.exists() and not output.is_dir():
-        raise DataError("is a file; give a folder", path=output)
+        raise DataError("this is a file; give a folder", path=output)
     if output.is_dir() and any(output.iterdir()) and not force:
-        raise DataError("the folder is not empty; give another one, or replace files in it by force", path=output)
+        raise DataError(
+            "the folder is not empty; give another one, or allow files in it to be replaced",
+            path=output,
+            option="force",
+        )
     folder = _Folder()
     for row in rows:
         folder.add(row)

@@ -42,7 +42,10 @@ def paired_texts(first: ItemSource, second: ItemSource, limit: int | None = None
     if not pairs and all(item.context.get(_SOURCE) for table in tables for item in table):
         by_source, pairs = True, _joined(*tables, by_source=True)
     if not pairs:
-        raise DataError(f"no item in common with {second.path}: they are matched by language and id", path=first.path)
+        raise DataError(
+            f"no items in common with {second.path}: items are matched by language and id. Use the same ids in both",
+            path=first.path,
+        )
     systems = _systems(first, second)
     made = (_pair(*pair, systems, first.path, second.path) for pair in pairs)
     return PairedTexts(

@@ -57,7 +57,7 @@ def _read(source: Path | Traversable, path: Path) -> PromptSet:
     except DataError as error:
         raise DataError(f"invalid prompt set: {error}", path=path) from None
     if not given.prompts:
-        raise DataError("no prompts found", path=path)
+        raise DataError("no prompts found; write a table [[prompts]] for each", path=path)
     if "{text}" not in given.template:
         raise DataError("the template must contain {text}", path=path)
     return given

@@ -329,7 +329,7 @@ class KnownColumns:
 def files_of(path: Path) -> Iterable[Path]:
     """Return the file itself, or the files of a folder in the order of their names, or of the parts of a run folder."""
     if path.exists() and not path.is_dir() and not path.is_file():
-        raise DataError("is not a regular file; items are read more than once, so save them to a file first", path=path)
+        raise DataError("not a regular file; items are read more than once, so save them to a file first", path=path)
     if not path.is_dir() or is_metrics_folder(path):
         return [path]
     parts = finished_parts(path)
@@ -359,7 +359,7 @@ def _of_folder(path: Path) -> list[Path]:
             )
     if len({inner_suffix(file) for file in files}) != 1:
         several = "contains files of several formats; convert them to one format, or give one of the files"
-        raise DataError(several if files else "no item files found; give a folder of tables", path=path)
+        raise DataError(several if files else "no tables found; give CSV, JSON Lines or Parquet files", path=path)
     return files
 
 
@@ -395,6 +395,6 @@ def _suffix(path: Path) -> str:
         start = file.read(_HEAD)
     for mark, name in _COMPRESSED:
         if start.startswith(mark):
-            raise DataError(f"is compressed by {name}. Decompress it, or give the name of the file", path=STDIN)
+            raise DataError(f"stdin is compressed by {name}. Decompress it, or give the file by name", path=STDIN)
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     return next((suffix for mark, suffix in _STARTS if text.startswith(mark)), ".csv")

@@ -232,7 +232,9 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
     next(rows)
     items, _ = _unique_items(path, (_baseline_rating(path, line, row, tags) for line, row in rows))
     if len(items) != header.get("items") or not len(items):
-        raise DataError(f"contains {len(items)} of {header.get('items')!r} items; create the baseline again", path=path)
+        raise DataError(
+            f"incomplete baseline: {len(items)} of {header.get('items')!r} items; create it again", path=path
+        )
     try:
         judges = tuple(from_json(JudgeIdentity, judge) for judge in header.get("judges", []))
     except (DataError, TypeError) as error:

@@ -61,7 +61,10 @@ def check_columns(names: Iterable[str], path: Path, line: int = 0) -> None:
     seen: set[str] = set()
     for name in names:
         if "\0" in name:
-            message = "has null characters among the names of its columns; it may be UTF-16 without a mark"
+            message = (
+                "the header contains null characters; the file may be UTF-16 without a byte order mark. Give its "
+                "encoding"
+            )
             raise DataError(message, path=path, line=line, option="encoding", value="utf-16-le")
         if name in seen:
             raise DuplicateKeyError(f"duplicate column {name!r}; remove or rename one of the two", path=path, line=line)

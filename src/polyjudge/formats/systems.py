@@ -83,7 +83,8 @@ def read_compared(
         for rating in each_rating(path, columns, notes):
             rows.add(rating, own, notes.note, clusters=not _is_wmt(path))
         if len(rows.ids) == before and len(paths) > 1 and not systems:
-            raise DataError(f"no scores found{f': {notes.problems[0]}' if notes.problems else ''}", path=path)
+            why = f": {notes.problems[0]}" if notes.problems else ""
+            raise DataError(f"no scores found{why}", path=path, option="score", value="COLUMN")
     if systems:
         rows.check_known(paths)
     if named and rows.ids and not rows.has_clusters and not any(map(_is_wmt, paths)):

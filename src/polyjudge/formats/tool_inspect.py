@@ -44,7 +44,7 @@ def inspect_archive(path: Path) -> ToolRows:
             each_sample = iter(lambda: thread.submit(next, samples, None).result(), None)
             yield from _rows(header, enumerate((each.model_dump() for each in each_sample), start=1))
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise DataError(f"is no log that Inspect can read: {error}", path=path) from None
+        raise DataError(f"not a log that Inspect can read: {error}", path=path) from None
 
 
 def inspect_json(path: Path) -> ToolRows:

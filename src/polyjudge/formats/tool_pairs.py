@@ -66,7 +66,9 @@ def _alpaca_outcome(row: Row) -> Outcome:
         score = given - 1 if given else 0.5
         return JudgeResult(score=score, reason="", model=model, verdict=_preferred(score), raw=raw)
     missing = given is None or (isinstance(given, float) and not isfinite(given))
-    reason = "No preference is recorded." if missing else f"{str(given)[:40]!r} is no preference from 1 to 2."
+    reason = (
+        "No preference is recorded." if missing else f"The preference {str(given)[:40]!r} is not a number from 1 to 2."
+    )
     return Failure(reason, "unreadable", raw, model=model)
 
 
@@ -161,7 +163,7 @@ def _llm_bar_member(given: Row, order: Literal["given", "swapped"]) -> Outcome:
 
 def llm_bar_statistics(path: Path) -> ToolRows:
     """Refuse the statistics that LLMBar writes beside its results."""
-    message = "has LLMBar's statistics, totals without items. Give the result.json beside it"
+    message = "contains only LLMBar's totals (statistics.json). Give the result.json beside it"
     raise DataError(message, path=path)
 
 
@@ -275,7 +277,7 @@ def _named(
     """Return the outcome of a verdict by its name; in the swapped order of letters it is turned back."""
     verdict = names.get(_text(given).strip()) or names.get(_text(given).strip().casefold())
     if verdict is None:
-        why = "No verdict is recorded." if given in (None, "") else f"{_text(given)[:40]!r} is no verdict."
+        why = "No verdict is recorded." if given in (None, "") else f"{_text(given)[:40]!r} is not a verdict."
         return Failure(why, "unreadable", raw, model=model, order=order)
     if order == "swapped" and names is _LETTERED:
         verdict = _TURNED[verdict]

@@ -55,7 +55,7 @@ def sample_row(
         elif each.score is not None:
             subscores[each.name] = each.score
     if main.score is None:
-        reason = main.reason or f"{main.name} gives no number."
+        reason = main.reason or f"The score of {main.name} is not a number."
         outcome = Failure(reason, main.failure or "unreadable", main.raw, main.model)
         row = outcome_row(item_id, outcome) | ({"subscores": subscores} if subscores else {})
     else:

@@ -32,7 +32,7 @@ class Transcript:
     def __init__(self, path: Path) -> None:
         self.path = path
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise DataError("is not a regular file; a session is read twice, so save it to a file first", path=path)
+            raise DataError("not a regular file; a session is read twice, so save it to a file first", path=path)
         self._rows, self._dialect = self._detect_format()
         self.format = self._dialect.name if self._dialect else "plain text"
         self.problems: list[str] = []
@@ -155,11 +155,11 @@ def _first_text(path: Path) -> str:
             while piece := file.read(4096):
                 if piece.strip():
                     if "\0" in piece:
-                        raise DataError("is not UTF-8 text", path=path)
+                        raise DataError("not UTF-8 text", path=path)
                     return piece.lstrip()
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    raise DataError("is empty", path=path)
+    raise DataError("the file is empty", path=path)
 
 
 def _plain_text(path: Path) -> Iterator[TranscriptEvent]:
@@ -169,7 +169,7 @@ def _plain_text(path: Path) -> Iterator[TranscriptEvent]:
             while piece := file.read(_LONGEST_PIECE):
                 yield TranscriptEvent("system", piece + file.readline(_LONGEST_PIECE), "text")
     except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
+        raise DataError(f"not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
 
 
 def _join_fragments(events: Iterator[TranscriptEvent]) -> Iterator[TranscriptEvent]:

@@ -41,7 +41,7 @@ def read_vocabulary(folder: Path | Traversable, name: str, *, with_models: bool 
     given = _json(folder, PROMPTS_FILE, name)
     path = _place(name, PROMPTS_FILE)
     if not isinstance(given, Mapping):
-        raise DataError("must be an object with prompt_a", path=path)
+        raise DataError("expected an object with prompt_a", path=path)
     texts = cast(Mapping[str, Any], given)
     models = folder / MODELS_FILE
     return Vocabulary(
@@ -65,7 +65,7 @@ def read_models(file: Path | Traversable, path: Path) -> tuple[str, ...]:
 
 def _words(given: object, path: Path) -> tuple[VocabularyWord, ...]:
     if not isinstance(given, list) or not given:
-        raise DataError("must be a list of objects with word and answer", path=path)
+        raise DataError("expected a list of objects with word and answer", path=path)
     words: list[VocabularyWord] = []
     for number, entry in enumerate(cast(list[object], given), start=1):
         try:
@@ -134,9 +134,9 @@ def _json(folder: Path | Traversable, file: str, name: str) -> object:
     try:
         return parse_data(read_text(folder / file, path=path), path)
     except RecursionError:
-        raise DataError("is nested too deeply", path=path) from None
+        raise DataError("nested too deeply", path=path) from None
     except ValueError as error:
-        raise DataError(f"is not JSON: {error}", path=path) from None
+        raise DataError(f"not JSON: {error}", path=path) from None
 
 
 def _place(name: str, file: str) -> Path:

@@ -25,7 +25,10 @@ def sheet_rows(path: Path, start: Mark, options: TableOptions) -> Iterator[tuple
     calamine: Any = require("python_calamine", feature="reading Excel workbooks", extra="excel")
     with path.open("rb") as file:
         if file.read(len(_COMPOUND)) == _COMPOUND:
-            raise DataError("is protected by a password, or an old .xls file. Save it as .xlsx without one", path=path)
+            raise DataError(
+                "the workbook is protected by a password, or is an old .xls file. Save it as .xlsx without a password",
+                path=path,
+            )
     try:
         workbook = calamine.CalamineWorkbook.from_path(str(path))
         name = _sheet(workbook.sheet_names, path, options)
@@ -40,7 +43,7 @@ def _sheet(names: list[str], path: Path, options: TableOptions) -> str:
     if options.sheet and options.sheet not in names:
         raise DataError(f"no sheet {options.sheet!r}. Found: {', '.join(names)}.", path=path, option="sheet")
     if not names:
-        raise DataError("has no sheet", path=path)
+        raise DataError("no sheet found in the workbook", path=path)
     return options.sheet or names[0]
 
 

@@ -147,7 +147,7 @@ class Asker:
             return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, provenance)
         if self._top_logprobs is not None and not reply.tokens and not self._has_warned:
             self._has_warned = True
-            self._emit(Warned(f"{self.name} {_why_no_tokens(reply)}. Its results have no token probabilities."))
+            self._emit(Warned(f"{self.name} {_why_no_tokens(reply)}, so its results have no token probabilities."))
         return _read(reply, read, provenance_of(provider.origin, request, question, reply))
 
     @cached_property

@@ -67,25 +67,20 @@ class Cascade:
             if isinstance(outcome, Failure) and outcome.kind == "not_recorded":  # its batch is not back, or a dry run
                 return outcome
             asked.append(outcome)
-            sure = self._confidence(outcome)
+            sure = confidence_of(outcome, self.plan.rule)
             if isinstance(outcome, JudgeResult) and sure is not None and threshold is not None and sure >= threshold:
                 members = tuple(asked) if len(asked) > 1 else outcome.members
                 return replace(outcome, answered_by=_name_of(judge), confidence=round(sure, 6), members=members)
             said.append(f"{_name_of(judge)} {'had no verdict' if sure is None else f'{sure:.3g}'}")
         if isinstance(asked[-1], Failure):
             return replace(asked[-1], members=tuple(asked))
-        reason = f"no judge was sure enough: {', '.join(said)}"
+        reason = f"no judge was confident enough: {', '.join(said)}"
         return Failure(reason, "abstained", provenance=joint_provenance(asked), members=tuple(asked))
 
     async def aclose(self) -> None:
         """Close the judges' connections."""
         for judge in self.judges:
             await close_judge(judge)
-
-    def _confidence(self, outcome: Outcome) -> float | None:
-        """Return how sure a judge is; 0 for a verdict of which nothing shows it."""
-        sure = confidence_of(outcome, self.plan.rule)
-        return 0.0 if sure is None and isinstance(outcome, JudgeResult) else sure
 
 
 def _name_of(judge: object) -> str:
@@ -96,10 +91,12 @@ def _refuse_other_judges(judges: Sequence[ItemJudge], plan: CascadePlan) -> None
     """Refuse judges for which the plan says nothing."""
     own = [_name_of(judge) for judge in judges]
     planned = [str(ModelName(judge.provider, judge.model)) for judge in plan.judges]
-    again = "Learn the plan again, or ask as it was learnt"
+    again = "Learn a new plan, or use the same settings as the plan"
     if not all(judge.provider for judge in plan.judges):
         files = ", ".join(judge.model for judge in plan.judges if not judge.provider)
-        message = f"the plan was learnt from files that name no model ({files}), so no model can be asked by it"
+        message = (
+            f"the plan cannot be used to ask models, because it was learnt from files that name no model ({files})"
+        )
         raise ConfigError(f"{message}. Learn one from results of polyjudge score or pairwise")
     if own != planned:
         raise ConfigError(f"the plan is for {' → '.join(planned)}, not for {' → '.join(own)}. {again}")

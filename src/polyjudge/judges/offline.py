@@ -114,7 +114,9 @@ class OfflineJudge:
         }
         known = {name: score for name, score in subscores.items() if score is not None}
         if not known:
-            return Failure("nothing to check: the text has neither letters nor problems", "bad_item", model=self.model)
+            return Failure(
+                "nothing to score: the text has no letters, and the checks found nothing", "bad_item", model=self.model
+            )
         is_sure, is_wanted = check.language.state != "unsure", self.policy.wants("wrong_language", "language")
         is_accepted = any(each.kind == "wrong_language" for each in check.accepted)
         unsure_of = language.name if is_wanted and not is_sure and not is_accepted else ""

@@ -185,7 +185,7 @@ def _read_verdicts(reply: Reply, asked: set[int], judged: tuple[str, ...]) -> di
         number, is_error = fields.get("number"), fields.get("is_error")
         if not isinstance(number, int) or not isinstance(is_error, bool) or number not in asked:
             shown = repr(cast(object, row))[:80]
-            raise UnreadableReplyError(f"{shown} is no verdict on a marked span", text=reply.text)
+            raise UnreadableReplyError(f"{shown} is not a verdict on one of the marked spans", text=reply.text)
         reason = str(fields.get("reason") or "")
         if verdicts.setdefault(number, (is_error, reason))[0] != is_error:
             raise UnreadableReplyError(f"two verdicts on span {number}", text=reply.text)

@@ -1,4 +1,4 @@
-"""Draw the items whose labels say most, and keep the plan of the sample."""
+"""Draw the items whose labels say most, or those of the plan of an earlier sample."""
 
 import math
 import random
@@ -6,17 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 
 from polyjudge.calibration.correction import usual_scale
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files.atomic import write_atomically
-from polyjudge.files.json_lines import parse_data, readable_json
-from polyjudge.files.ownership import own_fields
 from polyjudge.formats.doubts import Doubt
-from polyjudge.records.codec import from_json, to_json
 from polyjudge.records.samples import PlannedItem, SamplePlan
 from polyjudge.statistics.informative import (
     closeness_to,
@@ -26,18 +21,13 @@ from polyjudge.statistics.informative import (
     systematic_sample,
 )
 from polyjudge.statistics.resampling import Floats
+from polyjudge.store.sample_plans import read_plan, write_plan
 
 from .sampling import Candidate, Drawn, Sample, allotted
 
-SCHEMA_VERSION = 1
 USUAL_SIZE = 100
 _ROUNDING = 2e-6
 """Of stored probabilities."""
-
-
-def plan_path(labels: Path) -> Path:
-    """Return the path of the plan of a sample, beside its labels."""
-    return labels.with_name(f"{labels.stem}.sample.json")
 
 
 def draw_informative(
@@ -52,10 +42,11 @@ def draw_informative(
         by_language[each.language].append(each)
     if count < len(by_language):
         message = (
-            f"{count} items cannot be of all {len(by_language)} languages, and those left out would have no chance"
+            f"a sample of {count} items is too small for {len(by_language)} languages: every language needs at "
+            "least one item"
         )
         raise ConfigError(
-            f"{message}. Give more, or label some languages only", option="size", value=str(len(by_language))
+            f"{message}. Give a larger size, or select fewer languages", option="size", value=str(len(by_language))
         )
     drawn: list[Drawn] = []
     for language, share in allotted(by_language, min(count, len(candidates)), seed).items():
@@ -110,7 +101,10 @@ def planned(candidates: Sequence[Candidate], plan: SamplePlan, path: Path) -> li
     by_id = {each.id: each for each in candidates}
     missing = next((each.id for each in plan.items if each.id not in by_id), None)
     if missing is not None:
-        message = f"has the item {missing!r}, which is not in the results now. Give other labels, for a new sample"
+        message = (
+            f"the sample contains the item {missing!r}, which is no longer in the results. To draw a new sample, "
+            "give another file of labels"
+        )
         raise DataError(message, path=path, option="labels")
     chances = [(by_id[each.id], float(each.inclusion_probability)) for each in plan.items]
     return [Drawn(candidate, 1 / chance, chance) for candidate, chance in chances]
@@ -146,8 +140,8 @@ def planning(
         if given not in (None, known):
             if not has_labels:
                 return new
-            why = f"these are labels of a sample of {name} {known}, drawn before, and stay with it"
-            message = f"{why}. Give {known} to go on, or other labels to draw another sample"
+            why = f"the existing labels belong to a sample with {name} {known}"
+            message = f"{why}. Give {known} to continue it, or another file of labels to draw a new sample"
             raise ConfigError(message, option=name, value=str(known))
     return lambda candidates: planned(candidates, plan, path)
 
@@ -165,30 +159,5 @@ def _new(
         PlannedItem(id=each.candidate.id, language=each.candidate.language, inclusion_probability=each.probability or 1)
         for each in drawn
     )
-    plan = SamplePlan(seed=seed, size=size, candidates=len(candidates), items=items)
-    with write_atomically(path) as file:
-        file.write(readable_json({**own_fields(), "kind": "polyjudge sample", **to_json(plan)}, indent=1) + "\n")
+    write_plan(path, SamplePlan(seed=seed, size=size, candidates=len(candidates), items=items))
     return drawn
-
-
-def read_plan(path: Path) -> SamplePlan:
-    """Read the plan of a sample."""
-    try:
-        found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
-        row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
-        if row.pop("schemaVersion", None) != SCHEMA_VERSION or row.pop("kind", "") != "polyjudge sample":
-            raise DataError("is not the plan of a sample; give other labels", path=path, option="labels")
-        row.pop("polyjudgeVersion", None)
-        plan = from_json(SamplePlan, row)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    except DataError as error:
-        if error.path:
-            raise
-        raise DataError(f"cannot be used: {error}", path=path, option="labels") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"is not JSON: {str(error)[:200]}", path=path, option="labels") from None
-    wrong = next((each.id for each in plan.items if not 0 < each.inclusion_probability <= 1), None)
-    if wrong is not None:
-        raise DataError(f"has a probability of {wrong!r} that is not above 0 and at most 1", path=path, option="labels")
-    return plan

@@ -106,7 +106,9 @@ class RunIndex:
                 text = file.readline().decode("utf-8-sig", errors="replace")
             found = parse_row(text.strip(), self.path, self._lines[number])
         except (OSError, ValueError, RecursionError) as error:
-            raise DataError(f"was changed while it was read: {error}. Load the page again", path=self.path) from None
+            raise DataError(
+                f"the file was changed while it was read: {error}. Load the page again", path=self.path
+            ) from None
         return cast(Mapping[str, Any], found) if isinstance(found, dict) else {}
 
 

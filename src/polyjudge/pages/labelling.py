@@ -108,7 +108,7 @@ class Labelling:
         item = self._item(item_id)
         texts = {"source": item.source, "output": item.output, "reference": item.reference}
         if name not in texts:
-            raise DataError(f"Items have no part {name!r}.")
+            raise DataError(f"Unknown part {name!r} of an item.")
         tag = "" if name == "source" else item.language
         return {"name": name, **text_part(texts[name], self.task.table.find(tag) if tag else None, start)}
 
@@ -257,7 +257,10 @@ def _refuse_other_scale(labels: Iterable[Label], scale: Scale, path: Path) -> No
             continue
         if (label.spans is None) is (scale in SPAN_SCALES):
             fitting = "mqm or esa" if label.spans is not None else "1-5 or pass-fail"
-            message = f"{path} has labels of another kind. Use the scale {fitting}, or another file of labels"
+            message = (
+                f"the labels in {path} were given on another scale ({fitting}). Use that scale, or another file of "
+                "labels"
+            )
             raise ConfigError(message, option="scale", value=fitting.partition(" ")[0])
         if scale in SPAN_SCALES and not isinstance(label.label, str):
             low, high = _BOUNDS[scale]
@@ -265,7 +268,9 @@ def _refuse_other_scale(labels: Iterable[Label], scale: Scale, path: Path) -> No
                 continue
         if isinstance(label.label, str) is (scale == "1-5"):
             other = "pass-fail" if scale == "1-5" else "1-5"
-            message = f"{path} has labels on another scale. Use that scale, or another file of labels"
+            message = (
+                f"the labels in {path} were given on another scale ({other}). Use that scale, or another file of labels"
+            )
             raise ConfigError(message, option="scale", value=other)
         message = f"the label {label.label!r} of item {label.id!r} is not on the scale {scale}. Correct the row, or use"
         raise DataError(f"{message} another file", path=path, option="labels")

@@ -12,8 +12,9 @@ from statistics import median
 import numpy as np
 
 from polyjudge.records.calibration import Figure
-from polyjudge.statistics.estimates import MIN_LABELS_FOR_WEIGHT, student
+from polyjudge.statistics.estimates import MIN_LABELS_FOR_WEIGHT
 from polyjudge.statistics.group_correction import BORROWED_LABELS
+from polyjudge.statistics.skewed import student
 from polyjudge.store.labels import Label
 
 from .estimates import Bounds, Known

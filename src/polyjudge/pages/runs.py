@@ -133,7 +133,7 @@ def read_review(run: RunEntry) -> Mapping[str, Any]:
     """Read the result of the review of a session."""
     try:
         if run.path.stat().st_size > _LARGEST_REVIEW:
-            raise DataError("is too large for a review", path=Path(run.name))
+            raise DataError("the file is too large to be shown as a review", path=Path(run.name))
         found = parse_data(run.path.read_text(encoding="utf-8"), Path(run.name))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"cannot be read: {error}", path=Path(run.name)) from None

@@ -15,6 +15,7 @@ from polyjudge.formats.columns import AS_IT_IS, TableOptions
 from polyjudge.formats.items import ItemSource
 from polyjudge.formats.ratings import Rating, RatingColumns, has_translation_scores, read_ratings
 from polyjudge.formats.row_files import column_map, first_row_of, named_rows_of
+from polyjudge.formats.row_filters import RowFilter
 from polyjudge.formats.translation_results import TranslationResults, is_results_file
 from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.outcomes import Item
@@ -184,7 +185,9 @@ def read_sample(source: Source, count: int, seed: int, *, drawing: Draw | None =
     """Draw the items from the results, by default as `draw` does, and read their texts."""
     for path in filter(None, (source.results, source.items)):
         if "otherCandidate" in first_row_of(path, source.reading):
-            message = "has pairs of texts, and a label is of one text. Label the texts of each system on their own"
+            message = (
+                "contains pairs of texts, but labels are for single texts. Label the texts of each system separately"
+            )
             raise DataError(message, path=path)
     ratings, problems = _scores(source)
     candidates = list(_candidates(source, ratings))
@@ -239,11 +242,11 @@ def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
     of_translator = is_translation(source)
     if of_translator and source.items is not None:
         raise ConfigError(
-            "Translations contain their texts. Items are needed only for the results of score", option="items"
+            "Items cannot be given for translations, which contain their texts. Leave them out", option="items"
         )
     if not of_translator and source.scores is not None:
         raise ConfigError(
-            "The results of score contain their scores. Scores are needed only for translations", option="scores"
+            "Scores cannot be given for results of score, which contain their scores. Leave them out", option="scores"
         )
     path = source.scores if of_translator else source.results
     if path is None or not (of_translator or _is_rated(source)):
@@ -255,7 +258,9 @@ def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
         if systems and rating.system not in systems:
             continue
         if rating.id in ratings and rating.system != (other := ratings[rating.id].system):
-            message = f"has outputs of {other!r} and {rating.system!r} for item {rating.id!r}. Select one system"
+            message = (
+                f"item {rating.id!r} has outputs of several systems ({other!r}, {rating.system!r}). Select one system"
+            )
             raise DataError(message, path=path, option="filter", value=f"system={other}")
         if rating.id in ratings:
             raise DataError(f"two scores for item {rating.id!r}. Give the results of one judge.", path=path)
@@ -268,15 +273,10 @@ def _chosen_in_results(source: Source, ratings: dict[str, Rating]) -> dict[str, 
     filters = _filters_of_results(source)
     if not filters:
         return ratings
-    chosen, known = set[str](), set[str]()
-    for _, row in named_rows_of(source.results, source.reading):
-        if not isinstance(row, str):
-            known.update(row)
-            if all(str(row.get(name, "")) in values for name, values in filters.items()):
-                chosen.add(str(row.get("id")))
-    if unknown := sorted(filters.keys() - known):
-        names = one_line(", ".join(sorted(known)), 300)
-        raise DataError(f"no column {unknown[0]!r}. Found: {names}", path=source.results, option="filter")
+    selecting = RowFilter(filters)
+    rows = (row for _, row in named_rows_of(source.results, source.reading) if not isinstance(row, str))
+    chosen = {str(row.get("id")) for row in rows if selecting.selects(row)}
+    selecting.check(source.results)
     return {own_id: rating for own_id, rating in ratings.items() if own_id in chosen}
 
 
@@ -301,7 +301,7 @@ def _items(source: Source) -> Iterator[Item]:
     if is_translation(source):
         others = sorted(source.filters.keys() - {LANGUAGE})
         if others:
-            message = f"Translations are chosen by language only, not by {others[0]!r}. Write language=TAG"
+            message = f"Translations can be filtered only by language, not by {others[0]!r}. Write language=TAG"
             raise ConfigError(message, option="filter")
         for language in TranslationResults(source.results, source.reading):
             tag = language.language_code or language.language_name
@@ -312,7 +312,7 @@ def _items(source: Source) -> Iterator[Item]:
     columns = column_map(source.results, source.reading)
     texts = source.items or (source.results if columns.targets or "candidate" in columns.columns else None)
     if texts is None:
-        raise ConfigError(f"{source.results} has no texts. Give the items that were judged", option="items")
+        raise ConfigError(f"{source.results} contains no texts. Give the file of the judged items", option="items")
     yield from ItemSource(texts, filters=_column_filters(source, texts), table=source.reading)
 
 

@@ -100,7 +100,7 @@ def _failure(message: str, name: ModelName, status: int | None = None) -> Polyju
 
 def _checked(answer: AgentAnswer, name: ModelName) -> AgentAnswer:
     if not answer.text.strip():
-        raise ProviderError(f"{name.provider} ended without an answer")
+        raise ProviderError(f"{name.provider} exited without a reply")
     return answer
 
 

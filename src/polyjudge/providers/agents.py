@@ -74,7 +74,7 @@ class AgentProvider:
         if agent.most_bytes is not None and len(stdin) > agent.most_bytes:
             size = f"{len(stdin):,} bytes; {agent.program} accepts {agent.most_bytes:,}"
         if size:
-            raise RefusedError(f"the prompt has {size}")
+            raise RefusedError(f"the prompt is too long: {size}")
 
     async def _call(self, request: Request, stdin: bytes, folder: Path) -> Reply:
         watch, agent = Stopwatch(), self._agent

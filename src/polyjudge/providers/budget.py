@@ -152,7 +152,7 @@ class BudgetedProvider:
 def need_price(caps: Caps, price: Price | None, name: ModelName | str) -> None:
     """Raise an error for a cap on cost if the model's price is unknown."""
     if caps.cost_usd is not None and price is None:
-        message = f"a cap on cost needs a price, and none is known for {name}; give one"
+        message = f"a cost limit needs a price, and the price of {name} is not known; give it"
         raise ConfigError(message, option="price", value="INPUT,OUTPUT")
 
 

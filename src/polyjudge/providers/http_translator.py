@@ -81,7 +81,7 @@ class HttpTranslator:
         )
         text = await self._connection.get().translate(request.prompt, pair)
         if request.prompt.strip() and not text.strip():
-            raise ProviderError(f"{self._name} answered with an empty translation")
+            raise ProviderError(f"{self._name} returned an empty translation")
         return watch.stamped(Reply(text=text, model=request.model))
 
     async def aclose(self) -> None:

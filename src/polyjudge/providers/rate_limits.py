@@ -31,7 +31,7 @@ At high rates they must also span some seconds.
 _LOWEST_PROBE_RATE = 0.2
 """Calls a second that are made even if all are refused: only an answer can show that a limit is over."""
 LIKELY_ANSWER_TOKENS = 200
-_STOPPED = "the run is stopped, and no more calls are started"
+_STOPPED = "the run was stopped; no new calls are started"
 
 
 class RateLimiter:

@@ -137,9 +137,12 @@ def provider_entry(name: str) -> ProviderEntry:
     if name in PLUGINS.names("providers", PROVIDERS):
         return ProviderEntry("", str(PLUGINS.plugin("providers", name)), needs_key=False)
     if name in PLUGINS.names("judges"):
-        reason = "cannot be used for batches, pairs, groups, words or sessions: it is a judge of items, not a model"
+        reason = (
+            "is a judge plugin, not a model; it cannot be used for batches, pairs, several items per call, words or "
+            "sessions"
+        )
         raise ConfigError(f"{PLUGINS.plugin('judges', name)} {reason}")
-    raise UnknownNameError("judge provider", name, provider_names())
+    raise UnknownNameError("provider or judge", name, provider_names())
 
 
 def provider_names() -> list[str]:
@@ -247,7 +250,10 @@ def check_workspace(name: ModelName) -> None:
     if not provider_entry(name.provider).is_agent:
         raise ConfigError(f"{name.provider} cannot read files; only an agent can have a workspace: claude")
     if not load_agent(name.provider).with_workspace:
-        raise ConfigError(f"{name.provider} cannot be confined to a workspace: it could read any file of this machine")
+        raise ConfigError(
+            f"{name.provider} cannot be restricted to a workspace, because it can read any file of this machine. Use "
+            "claude"
+        )
 
 
 def readiness() -> list[Readiness]:

@@ -138,4 +138,4 @@ class RetryingProvider:
         self._unreachable += error.unreachable
         if not self._answered and self._unreachable >= self._policy.unreachable_attempts:
             where = self.origin.base_url or self.origin.provider
-            raise UnusableError(f"no answer from {where}; is the server running? ({error})") from None
+            raise UnusableError(f"no answer from {where} ({error}). Is the server running?") from None

@@ -123,7 +123,7 @@ def _check(given: TranslatorDescription) -> None:
         raise ConfigError(f"answer must be a path such as translations[0].text, not {given.answer!r}")
     bad = [name for name in given.headers if not _HEADER.fullmatch(name) or name.lower() in _OWN_HEADERS]
     if bad:
-        raise ConfigError(f"the header {bad[0]!r} cannot be set")
+        raise ConfigError(f"the header {bad[0]!r} is not allowed in a description")
     if given.texts_per_call > 1 and not ("[]" in given.answer and _has_list_of_texts(given.json)):
         raise ConfigError('texts_per_call needs a list with {text} in [json], and [] in answer: text = ["{text}"]')
     _check_placeholders(given)
@@ -139,7 +139,7 @@ def _check_placeholders(given: TranslatorDescription) -> None:
         ("a value", in_body, {"text", *_PAIR, *variables}),
     ):
         if unknown := sorted(found - allowed):
-            raise ConfigError(f"{{{unknown[0]}}} cannot be in {what}; variables must be listed in variables")
+            raise ConfigError(f"{{{unknown[0]}}} is not allowed in {what}; list it in variables or optional_variables")
 
 
 def _names_in(part: object) -> set[str]:

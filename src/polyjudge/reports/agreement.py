@@ -77,7 +77,10 @@ def _notes(result: AgreementResult) -> Iterator[str]:
         level = f" ({matched.alpha_level})" if matched.alpha_level == "nominal" else ""
         yield f"Agreement between annotators: Krippendorff's alpha {matched.people_alpha:.3f}{level}."
     if result.averaged:
-        yield "Accuracy and kappa are left out: a mean of several labels equals no score. The majority gives them."
+        yield (
+            "Accuracy and kappa are left out, because a mean of several labels rarely equals a score. Combine labels "
+            "by majority to get them."
+        )
     if matched.unjudged:
         yield f"No verdict: {matched.unjudged:,} of {matched.unjudged + len(matched.pairs):,} labelled items."
     yield from _scales(result)

@@ -298,7 +298,7 @@ def correction_blocks(
     separate: MeanError | None,
 ) -> Iterator[Block]:
     """Yield the estimates over all items and by language."""
-    yield Heading(1, f"The {what} that people would give")
+    yield Heading(1, f"Estimated {what} of people")
     rows = {"All": overall, **{language_title(tag, table): each for tag, each in by_language.items()}}
     body = tuple(
         (
@@ -314,8 +314,8 @@ def correction_blocks(
     yield Table(("", "Judged", "Labels", "Corrected", "Judge alone", "Labels alone"), body, (1, 2, 3, 4, 5))
     yield Lines(
         (
-            f"The corrected figure uses all judged items and the labels, {_drawn(separate)}; "
-            "a language with few labels borrows from the others.",
+            f"The corrected figure uses all judged items and the labels, {_drawn(separate)}; in a language with "
+            "few labels, those of the other languages are used too.",
             *(_separate(separate) if separate else ()),
         )
     )

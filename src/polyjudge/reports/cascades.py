@@ -10,9 +10,9 @@ from .blocks import Block, Heading, Lines, Table
 from .wording import counted
 
 _AGREEMENT = {
-    "verdict": "An answer agrees if it is the verdict of people.",
-    "pass": "An answer agrees if it passes where people let it pass, and fails where they do not.",
-    "tolerance": "An answer agrees if its score is at most {tolerance:g} from that of people.",
+    "verdict": "An answer agrees if it equals people's verdict.",
+    "pass": "An answer agrees if it passes or fails the item as people do.",
+    "tolerance": "An answer agrees if its score differs from people's by at most {tolerance:g}.",
 }
 _CHANCE = 0.5
 
@@ -53,7 +53,8 @@ def cascade_blocks(plan: CascadePlan, table: LanguageTable, items: str = "all it
         yield curve_table(plan.curve, names, items)
         yield Lines(
             (
-                "Each row is a guarantee of its own: choose the target before you look. Nothing was asked for this.",
+                "Each row is a separate guarantee: choose the target before you look at the rows. No model was "
+                "asked for this table.",
                 "The labels must be a random sample of the items.",
             )
         )
@@ -114,7 +115,7 @@ def unguaranteed_sentence(
     `of_two` says that an answer is one of two, which agrees in half of the items by chance.
     """
     start = f"{_percent(target)} cannot be guaranteed with {counted(labels, 'label')} in the test."
-    reached = f"They guarantee {_percent(reachable)}." if reachable else "They guarantee nothing."
+    reached = f"They guarantee {_percent(reachable)}." if reachable else "They guarantee no target."
     if needed is None:
         agreed = f"{reached} More labels alone do not help: the judges agreed with people in {_percent(best)}."
         asked = " Are pass and fail, or first and second, exchanged in the labels?" if of_two and best < _CHANCE else ""

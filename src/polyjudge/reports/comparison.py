@@ -88,14 +88,15 @@ def compare(
     if measures[0] != measures[1]:
         named = " and ".join(f"{run.path} has {name!r}" for run, name in zip((first, second), measures, strict=True))
         raise ConfigError(
-            harmless(f"the runs have different scores: {named}; choose the same column for both"), option="score"
+            harmless(f"the runs were read with different score columns: {named}. Choose one column for both"),
+            option="score",
         )
     found = unlike(first.judges, second.judges)
     refused = {kind: difference for kind, difference in found.items() if kind not in allow_different}
     if refused:
         differences = one_line("; ".join(refused.values()), _MAX_MESSAGE)
         needed = "both" if len(refused) > 1 else next(iter(refused))
-        message = f"{differences}. The scores may not be comparable. Allow the difference to compare them"
+        message = f"{differences}. The scores may not be comparable. To compare them anyway, allow the difference"
         raise ConfigError(message, option="allow_different", value=needed)
     return compare_runs(first, second, options or ComparisonOptions(), tuple(comparison_notes(first, second)))
 

@@ -41,10 +41,10 @@ def _summary(comparisons: Sequence[Comparison], rulings: Sequence[Ruling]) -> It
             yield f"{verdict.capitalize()} than {comparisons[0].name_before}: {listed(names)}."
     unknown = [each.name_after for each in comparisons if _found(each) not in words]
     if unknown:
-        yield f"These runs cannot tell: {listed(unknown)}. This is not “equal”."
+        yield f"No difference is shown for {listed(unknown)}. This does not mean that they are equal."
     count, alpha = len(comparisons), comparisons[0].options.alpha
     yield f"{counted(count, 'comparison')}, each tested at {alpha:.3g}, so that all together keep their level."
-    yield "For the items that decide, compare two runs. For the order of all, use rank."
+    yield "To see the items that changed, compare two runs. To rank all runs, use rank."
     for each, ruling in zip(comparisons, rulings, strict=True):
         for note in each.notes:
             yield f"Note on {each.name_after}: {note}."

@@ -38,10 +38,10 @@ _MOST_ALIKE = 0.4
 """Texts with a smaller common share are different throughout: their differences are not marked."""
 _STYLES: dict[Change, str] = {"worse": "worse", "no change seen": "same", "too few items": "few", "better": "better"}
 _MEANINGS: dict[Change, str] = {
-    "worse": "B scores lower, and chance does not explain it.",
+    "worse": "B scores significantly lower.",
     "no change seen": "The interval includes no change. This is not “equal”.",
     "too few items": "No verdict can be given with so few items.",
-    "better": "B scores higher, and chance does not explain it.",
+    "better": "B scores significantly higher.",
 }
 
 

@@ -138,7 +138,7 @@ def gate_result(comparison: Comparison, ruling: Ruling) -> str:
             f"at most {ruling.max_unjudged:.1%} are allowed."
         )
     if ruling.fail_on is None:
-        return "No rule was given, so nothing fails."
+        return "No pass/fail rule was given, so the comparison cannot fail."
     if ruling.is_undecided:
         return undecided_text(comparison, ruling.fail_on)
     text = "Failed" if ruling.exit_code else "Passed"

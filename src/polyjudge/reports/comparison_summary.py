@@ -115,7 +115,7 @@ def comparison_advice(comparison: Comparison, table: LanguageTable) -> Iterator[
         yield f"Keep A for {listed(named['worse'])}{note}."
     if unknown and len(unknown) < len(rows):
         others = f"the other {len(unknown):,}" if len(unknown) > 1 else unknown[0]
-        yield f"For {others} nothing speaks against B, and nothing for it yet."
+        yield f"For {others}, no difference between A and B is shown."
 
 
 _FALLS = (("PASS", "FAIL"), ("CHECKED", "FAIL"))
@@ -149,7 +149,10 @@ def comparison_limits(comparison: Comparison, table: LanguageTable) -> Iterator[
         yield "Too few items", f"{names}: {_needed(comparison, clusters)}."
     unreliable = [language_title(row.language, table) for row in comparison.languages if row.unreliable]
     if unreliable:
-        text = f"Its trust card says so for {listed(unreliable)}. A difference there may be a fault of the judge."
+        text = (
+            f"By its trust card, the judge is unreliable in {listed(unreliable)}. A difference there may be an error "
+            "of the judge."
+        )
         yield "Where the judge is not reliable", text
     changes = Counter((row.status_before, row.status_after) for row in rows if row.status_before and row.status_after)
     if changes:
@@ -158,7 +161,7 @@ def comparison_limits(comparison: Comparison, table: LanguageTable) -> Iterator[
         moves = f"Of {counted(changes.total(), 'language')}, {listed([*moved, f'{kept:,} keep their status'])}."
         yield (
             "Status and score can differ",
-            f"A status rests on the share that passes, a difference on the mean. {moves}",
+            f"The status is based on the share of items that pass, the difference on the mean score. {moves}",
         )
 
 
@@ -176,8 +179,8 @@ def _unseen(comparison: Comparison, rows: Sequence[LanguageChange]) -> Iterator[
     number = f"{few:,}" if few == most else f"{few:,} to {most:,}"
     unit = "items" if all(row.counts.clusters == row.counts.paired for row in rows) else "clusters"
     text = (
-        f"With {number} {unit}{language} a change of {span} is found in four of five cases. A smaller one mostly goes "
-        f"unseen. Four times as many would halve that."
+        f"With {number} {unit}{language} a change of {span} is detected in four of five cases. A smaller change is "
+        "usually not detected. Four times as many items would halve the detectable change."
     )
     yield "“Cannot tell” is not “equal”", text
 

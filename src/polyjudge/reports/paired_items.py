@@ -118,8 +118,8 @@ def paired_items(before: ScoredRun, after: ScoredRun, show: int) -> PairedItems:
     if not any(tally.keys() - {"missing", "missing_judged", "added"} for tally in tallies.values()):
         ids = [repr(next(iter(run.items)).id[:40]) for run in (before, after)]
         raise DataError(
-            f"no common items in {before.path} and {after.path}: items are matched by language and id, and the first "
-            f"are {' and '.join(ids)}"
+            f"{before.path} and {after.path} have no items in common: items are matched by language and id, and the "
+            f"first ids are {' and '.join(ids)}. Use the same ids in both"
         )
     columns = np.frombuffer(scores_before), np.frombuffer(scores_after), clusters.codes()
     pairs = Pairs(*columns, np.frombuffer(places, dtype=np.int64))

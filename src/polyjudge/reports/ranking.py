@@ -49,7 +49,7 @@ def rank(
     if not found:
         found = [read_compared(paths, systems=systems, measure=score, cluster=cluster)]
     elif paths or len(found) > 1:
-        raise DataError("give files, or one result of read_compared")
+        raise DataError("expected files, or one result of read_compared")
     return ranking_of(found[0], tuple(map(str, paths)), options or RankingOptions())
 
 

@@ -47,7 +47,7 @@ def _notes(result: ReplacementResult, tested: Tested) -> Iterator[str]:
         matched = sum(each.is_matched for each in people)
         yield (
             f"Winning rate {found.winning_rate:.2f}: the judge matches {matched} of {len(people)} people; "
-            f"it passes from {PASSES_FROM:.2f} on."
+            f"it needs at least {PASSES_FROM:.2f} to pass."
         )
         yield (
             f"Average advantage probability {figure_text(found.advantage)}: how often it fits the other people at "
@@ -57,7 +57,7 @@ def _notes(result: ReplacementResult, tested: Tested) -> Iterator[str]:
     if corrected := [each.name for each in people if not each.is_matched and each.p < FALSE_DISCOVERIES]:
         yield (
             f"Not matched although p is below {FALSE_DISCOVERIES:g}: {', '.join(corrected)}. The correction for "
-            f"{len(people)} people asks for a smaller p."
+            f"{len(people)} people requires a smaller p."
         )
     yield (
         f"Epsilon {result.epsilon:g}; {result.scoring}; one-sided t-test, Benjamini-Yekutieli at "

@@ -36,7 +36,7 @@ _STYLES: Mapping[Severity, tuple[str, str]] = {
 """The colour and the icon of each severity."""
 _MARKS: Mapping[Severity, str] = {"fail": "critical", "warn": "major", "info": "minor"}
 _MEANINGS: Mapping[Severity, str] = {
-    "fail": "The message should not be merged as it is.",
+    "fail": "Fix this message before it is merged.",
     "warn": "A person who reads the language should look at it.",
     "info": "For information.",
 }

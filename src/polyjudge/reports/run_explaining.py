@@ -68,7 +68,7 @@ def explain_group(report: RunReport, wanted: str, commands: Commands) -> Iterato
     if group.needs_attention:
         again = commands.filled("judge_again", [group.value])
         yield Heading(2, "What to do next")
-        yield Lines((f"Fix what the judge names, and judge it again. {again}".strip(),))
+        yield Lines((f"Fix what the judge criticises, and judge it again. {again}".strip(),))
 
 
 def group_of(report: RunReport, wanted: str) -> Group:
@@ -103,7 +103,7 @@ def _decisions(report: RunReport, group: Group) -> Iterator[str]:
         low = min(scores.values, default=0.0)
         yield f"{one_line(name, _LONGEST_NAME)}: mean {scores.mean or 0:.2f}, lowest {low:g}, n = {scores.count:,}."
     if tally.failures:
-        yield f"No verdict, so in no share: {kinds_text(tally)}."
+        yield f"No verdict, so not counted in the share: {kinds_text(tally)}."
     for name, trust in report.trust.items():
         yield f"Trust in {name}: {trust.word(group.value, report.table) if trust.card else trust.why}."
     why = group_why(group, report)

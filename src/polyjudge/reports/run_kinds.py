@@ -69,9 +69,12 @@ def kind_of(path: Path, table: TableOptions = AS_IT_IS) -> RunKind:
     if first.get("outcome") in ("result", "failure", "text") or is_rated:
         return "score"
     if not first:
-        raise DataError("no rows found.", path=path)
+        raise DataError("no rows found; expected rows with a score, or results of polyjudge", path=path)
     names = ", ".join(map(str, first))[:300]
-    message = f"is not a run: its rows have no outcome and no score. Found: {names}. Translations to check are results"
+    message = (
+        f"not a run: the rows have neither an outcome nor a score. Found: {names}. Translations to check must be "
+        "given as results"
+    )
     raise DataError(message, path=path, option="results")
 
 
@@ -105,7 +108,7 @@ def _kind_of_json(path: Path) -> RunKind | None:
     if "cases" in whole and "suites" in whole:
         return "regression"
     if "judge" in whole and "perturbations" in whole:
-        raise DataError("is a trust card, not a run. Show it with: polyjudge calibrate card", path=path)
+        raise DataError("this is a trust card, not a run. Show it with: polyjudge calibrate card", path=path)
     return None
 
 
@@ -127,11 +130,11 @@ def read_object(path: Path) -> Row:
     try:
         if path.stat().st_size > _LONGEST_JSON:
             raise DataError(
-                f"is larger than {_LONGEST_JSON >> 30} GB, which is too large for a single JSON object", path=path
+                f"larger than {_LONGEST_JSON >> 30} GB, which is too large for a single JSON object", path=path
             )
         found = parse_data(path.read_text(encoding="utf-8-sig"), path)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except (ValueError, RecursionError):
-        raise DataError("is not JSON", path=path) from None
+        raise DataError("not JSON", path=path) from None
     return cast(Row, found) if isinstance(found, dict) else {}

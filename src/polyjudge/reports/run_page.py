@@ -62,7 +62,10 @@ _MOST_ROWS_OF_CHART = 100
 _MOST_CRITERIA = 3
 _TERMS = (
     (f"The {NEEDED_SHARE:.0%} rule", f"{share_rule(1, 5)}. {share_rule(1, 4)}."),
-    ("4.0 [2.2 to 5.0], n = 5", "Mean, 95% interval and the number of scores: where the mean of many more would be."),
+    (
+        "4.0 [2.2 to 5.0], n = 5",
+        "Mean, 95% interval and the number of scores: the interval covers the mean that many more items would have.",
+    ),
     ("SCORED", "A judge gave a score. The rubric has no pass rule, so nothing passes or fails."),
     (
         "not calibrated",

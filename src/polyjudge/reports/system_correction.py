@@ -48,9 +48,8 @@ def summary(found: SystemCorrection) -> Iterator[str]:
         yield sentence
     refused = [name for name, check in found.checks.items() if check.verdict == "does not carry over"]
     if refused:
-        which = "own labels were used" if len(refused) > 1 else "its own labels were used"
-        which = "their own labels were used" if len(refused) > 1 else which
-        yield f"The correction does not hold for {_names(refused)}: {which}."
+        whose = "their" if len(refused) > 1 else "its"
+        yield f"The correction does not hold for {_names(refused)}: {whose} own labels were used."
     by_status = {status: [each for each in found.overall.systems if each.status == status] for status in _CARE}
     for status, text in _CARE.items():
         if by_status[status]:
@@ -135,7 +134,7 @@ def _checks_explained(found: SystemCorrection) -> Iterator[str]:
     yield f"Shift: people's mean minus the judge's, as corrected by the labels {learnt}."
     yield f"If the correction holds for all, the chance that any system is refused is at most {found.alpha:.0%} (Holm)."
     yield (
-        "Noticeable: the shift that these labels show with a probability of 80%. A smaller one may be there: "
+        "Noticeable: the shift that these labels show with a probability of 80%. A smaller shift may exist: "
         '"not shown to differ" does not mean that the correction holds.'
     )
     if found.margin is not None:

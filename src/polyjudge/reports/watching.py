@@ -48,16 +48,20 @@ def _sentences(watch: Watch) -> Iterator[str]:
     yield f"{judge} by the rubric {watch.judge.rubric}, {pinned}: {asked}."
     if watch.in_flight:
         beyond = (
-            f"{watch.in_flight:,} more {'was' if watch.in_flight == 1 else 'were'} already asked when it was decided"
+            f"{watch.in_flight:,} more {'was' if watch.in_flight == 1 else 'were'} already in flight when the "
+            "watch was decided"
         )
         paid = f"all {watch.calls:,} calls are paid, and these answers do not count"
         yield f"{beyond}: {paid}."
     if watch.model_changed:
-        yield f"The provider says that {watch.model_answered} answered. Then it was {watch.judge.model_answered}."
+        yield (
+            f"The provider reports the model {watch.model_answered}. The pinned answers are from "
+            f"{watch.judge.model_answered}."
+        )
     yield _evidence(watch)
     yield _flips(watch)
     if watch.shift.value is not None:
-        yield f"Mean score now minus then: {watch.shift.value:+.3g}{_between(watch)}."
+        yield f"Mean score, new minus pinned: {watch.shift.value:+.3g}{_between(watch)}."
     if watch.unjudged:
         yield f"{counted(watch.unjudged, 'question')} got no verdict and do not count."
 
@@ -66,7 +70,7 @@ def _evidence(watch: Watch) -> str:
     value, needed = f"{watch.e_value:.3g}", f"{watch.needed:.3g}"
     if watch.verdict == "changed":
         rare = f"{_share_of_watches(watch.false_alarms)} would reach {needed}"
-        return f"The evidence is {value}. Had the judge not changed, at most {rare}."
+        return f"The evidence is {value}. For an unchanged judge, at most {rare}."
     seen = "Even a change of all answers could not have been shown by so few questions."
     if watch.noticeable is not None:
         points = f"{100 * watch.noticeable:.0f} points"
@@ -82,10 +86,10 @@ def _share_of_watches(share: float) -> str:
 
 def _flips(watch: Watch) -> str:
     count, share = _share(watch.flips, watch.asked)
-    found = f"{count} answers ({share}) are not those of then."
+    found = f"{count} answers ({share}) differ from the pinned answers."
     if not watch.asked_twice:
         return found
-    third = f"{watch.confirmed:,} new answers were confirmed, {watch.reverted:,} went back to the old one"
+    third = f"{watch.confirmed:,} confirmed the new answer, {watch.reverted:,} returned to the pinned one"
     return f"{found} {counted(watch.asked_twice, 'question')} were asked again: {third}."
 
 

@@ -13,12 +13,12 @@ Span = tuple[str, str]
 """A piece of a sentence, and how a page shows it: `good`, `bad`, `open`, `strong` or nothing."""
 
 STATUS_MEANINGS: Mapping[Status, str] = {
-    "PASS": "A judge looked at it, and it is good enough.",
-    "CHECKED": "The checks found nothing that fails it. No judge looked at grammar and meaning.",
+    "PASS": "A judge scored it, and it is good enough.",
+    "CHECKED": "No check fails it. Grammar and meaning were not judged.",
     "UNJUDGED": "A judge was asked and gave no usable answer.",
     "UNRELIABLE": "The judge is not reliable in this language, so its verdict does not count.",
     "CONFLICT": "A judge passes it, but a check is sure that it is in another language.",
-    "FAIL": "Below the bar. The reasons follow.",
+    "FAIL": "It does not pass. The reasons follow.",
     "SKIPPED": "There was nothing to judge.",
 }
 UNCALIBRATED: Mapping[Status, str] = {

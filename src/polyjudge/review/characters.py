@@ -41,7 +41,7 @@ def character_findings(text: str, source: str, language: Language) -> Iterator[F
         elif char in "\u202c\u2069" and open_marks and _OPENING[open_marks[-1]] == char:
             open_marks.pop()
     if open_marks and not any(mark in source for mark in open_marks):
-        message = f"A mark of direction is not closed: {name_of(open_marks[-1]).lower()}."
+        message = f"Bidirectional control is not closed: {name_of(open_marks[-1]).lower()}."
         yield Finding("invisible_character", "warn", message)
 
 
@@ -74,7 +74,7 @@ def doubled_words(text: str, source: str, language: Language) -> Iterator[Findin
                 and first.text.isupper() == second.text.isupper()
                 and not (first.text.islower() and second.text.istitle())
             ):
-                message = f"The same word twice: {first.text} {second.text}."
+                message = f"Repeated word: {first.text} {second.text}."
                 yield Finding("doubled_word", severity, message, first.start, second.end)
                 return
 
@@ -86,10 +86,10 @@ def length_findings(text: str, max_length: int | None) -> Iterator[Finding]:
     points = len(normalize("NFC", text))
     seen = len(_graphemes().findall(text))
     if seen > max_length:
-        message = f"{seen} characters; at most {max_length} are allowed."
+        message = f"Too long: {seen} characters; at most {max_length} are allowed."
         yield Finding("too_long", "fail", message, min(max_length, len(text)), len(text))
     elif points > max_length:
-        message = f"{points} code points of {seen} characters; at most {max_length} are allowed."
+        message = f"Too long: {points} code points of {seen} characters; at most {max_length} are allowed."
         yield Finding("too_long", "warn", message)
 
 

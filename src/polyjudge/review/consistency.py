@@ -110,7 +110,7 @@ def _opposites(found: dict[str, Place]) -> Iterator[Pair]:
         other = next((each for each in found if place.is_wanted and are_opposite(source, each)), None)
         if other is not None:
             message = (
-                f"The same translation as that of {_quoted(found[other].message.source)} at {_named(found[other])}."
+                f"Ambiguous: {_quoted(found[other].message.source)} at {_named(found[other])} has the same translation."
             )
             yield Pair(place, Finding("same_translation", "warn", message))
 

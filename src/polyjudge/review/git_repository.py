@@ -107,7 +107,9 @@ class Repository:
         if self._is_shallow():
             message = f"This shallow clone lacks the commits between {revision!r} and HEAD. {_DEEPER}"
         else:
-            message = f"{revision!r} and HEAD have no commit in common, so that nothing can be compared. Name another."
+            message = (
+                f"{revision!r} and HEAD have no commit in common, so nothing can be compared. Name another revision."
+            )
         return ConfigError(message, option="since")
 
     def _is_shallow(self) -> bool:
@@ -139,7 +141,7 @@ class Repository:
 def refuse_option(revision: str) -> None:
     """Refuse a revision that git would take for one of its options, or that names none."""
     if not revision.strip() or revision.startswith("-") or "\0" in revision or "\n" in revision:
-        message = f"{revision!r} is no revision. Name a branch, a tag or a commit, such as origin/main."
+        message = f"{revision!r} is not a revision. Name a branch, a tag or a commit, such as origin/main."
         raise ConfigError(message, option="since")
 
 
@@ -153,7 +155,7 @@ def _no_repository(folder: Path, ended: ProcessEnd) -> DataError:
     reason = _reason(ended)
     if ended.code == _FAILED and b"safe.directory" in ended.err:
         return DataError(
-            "the repository belongs to another user, and git refuses it. If you trust it, run: "
+            "git refuses to read this repository, because it belongs to another user. If you trust it, run: "
             f"git config --global --add safe.directory {str(folder.resolve())!r}",
             path=folder,
         )

@@ -107,7 +107,7 @@ def _of_term(term: Term, text: str, language: Language) -> Iterator[Finding]:
             yield Finding("term_forbidden", "fail", message, *place)
             return
         if not any(is_used(target, text, language) for target in term.targets) and is_used(word, text, language):
-            message = f"A form of {word!r}, which is forbidden for {term.source!r}{_instead(term)}{note}."
+            message = f"An inflected form of {word!r}, which is forbidden for {term.source!r}{_instead(term)}{note}."
             yield Finding("term_forbidden", "warn", message)
             return
     if term.targets and not any(is_used(target, text, language) for target in term.targets):
@@ -167,7 +167,7 @@ def read_glossary(path: Path, table: LanguageTable) -> Glossary:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     if not count:
-        raise DataError("has no terms. Write a row for each, below the names of the columns.", path=path)
+        raise DataError("no terms found. Write one row per term below the header.", path=path)
     return Glossary(terms)
 
 

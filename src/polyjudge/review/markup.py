@@ -48,7 +48,10 @@ def _changed_tags(text: str, source: str) -> Iterator[Finding]:
         yield Finding("markup_added", "fail", named, *_place_of(added[0], text))
     if wanted == given and not _disorder(theirs) and (disorder := _disorder(ours)):
         yield Finding(
-            "markup_unbalanced", "fail", f"{disorder} has no matching tag in this order.", *_place_of(disorder, text)
+            "markup_unbalanced",
+            "fail",
+            f"Tags in the wrong order: {disorder} has no matching tag.",
+            *_place_of(disorder, text),
         )
 
 
@@ -97,7 +100,7 @@ def _broken_entities(text: str, source: str) -> Iterator[Finding]:
         yield Finding("entity_broken", "fail", f"Unknown entity: {match[0]!r}.", match.start(), match.end())
         return
     if not _ENTITY.search(source) and not TAG.search(source) and (match := _ENTITY.search(text)):
-        message = f"The source has no entities, so {match[0]} may be shown as it is written."
+        message = f"{match[0]} may be displayed literally, because the source has no entities."
         severity: Severity = "fail" if match[0][1:-1] in _NAMES.split("|") or match[0][1] == "#" else "warn"
         yield Finding("entity_broken", severity, message, match.start(), match.end())
 
@@ -118,5 +121,5 @@ def _broken_escapes(text: str, source: str) -> Iterator[Finding]:
     for escape in lost:
         yield Finding("escape_broken", "warn", f"Escape missing: {escape}.")
     if not _ESCAPE.search(source) and "\\" not in source and (match := _LITERAL.search(text)):
-        message = f"{match[0]} may be shown as it is written: the source has no escape."
+        message = f"{match[0]} may be displayed literally, because the source has no escapes."
         yield Finding("escape_broken", "fail", message, match.start(), match.end())

@@ -243,7 +243,7 @@ def _has_shortcuts(parts: Sequence[Part]) -> bool:
 
 def _state_finding(message: Message) -> Finding | None:
     if message.state == "fuzzy":
-        return Finding("needs_review", "info", "Marked as fuzzy: it is not shown until a person confirms it.")
+        return Finding("needs_review", "info", "Marked as fuzzy: programs do not show it until a person confirms it.")
     if message.state == "needs_review":
         return Finding("needs_review", "info", "Marked as needing review.")
     if not message.translation.strip() and message.source.strip():

@@ -38,7 +38,7 @@ def placeholder_findings(message: Message, language: str) -> Iterator[Finding]:
     if counts := [each for each in found if each.kind == "count"]:
         is_more = counts[0].start is not None
         name = "placeholder_added" if is_more else "placeholder_lost"
-        message_text = f"{'More' if is_more else 'Less'} often than in the source: {_named(counts)}."
+        message_text = f"Too {'many' if is_more else 'few'} occurrences, compared with the source: {_named(counts)}."
         yield Finding(name, "warn", message_text, counts[0].start, counts[0].end)
 
 

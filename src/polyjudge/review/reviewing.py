@@ -121,7 +121,7 @@ class Reviewer:
         known = self._table.find(given) if given else None
         found = language_tag(given) or (known.tag if known else "")
         if given and not found:
-            message = f"{given!r} is no language that is known.{self._table.suggestion(given)} Give a tag, such as en."
+            message = f"Unknown language {given!r}.{self._table.suggestion(given)} Give a tag, such as en."
             raise ConfigError(message, option="source")
         return found
 
@@ -148,7 +148,7 @@ class Reviewer:
         if self._options.languages and not self._counts:
             named = ", ".join(sorted(self._options.languages))
             close = self._matcher.suggestions(self._options.languages)
-            raise ConfigError(f"No file is in one of the languages {named}.{close}", option="filter")
+            raise ConfigError(f"No file in {named} found.{close}", option="filter")
         return self._result()
 
     def _is_wanted_language(self, tag: str) -> bool:

@@ -48,19 +48,19 @@ def read_penalties(name: str) -> Mapping[str, float]:
         return rules.penalties
     path = Path(name)
     if not path.suffix and not path.exists():
-        raise ConfigError(f"There are no penalties {name!r}. Give mqm, or a TOML file such as penalties.toml.")
+        raise ConfigError(f"Unknown penalties {name!r}. Give mqm, or a TOML file such as penalties.toml.")
     data: Mapping[str, object] = read_toml(path, path=path)
     rules_of = data.get("spans")
     holder = cast(Mapping[str, object], rules_of) if isinstance(rules_of, Mapping) else data
     given = holder.get("penalties", None if "instruction" in data else holder)
     if not isinstance(given, Mapping) or not given:
-        raise DataError("has no table of penalties, such as minor = 1 and major = 5", path=path)
+        raise DataError("no table of penalties found; expected lines such as minor = 1 and major = 5", path=path)
     table = cast(Mapping[str, object], given)
     for key, value in table.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
             raise DataError(f"the penalty {key!r} must be a number of at least 0, not {str(value)[:40]!r}", path=path)
     if not any(_parts(key) in ((severity, "") for severity in SEVERITIES) for key in table):
-        raise DataError(f"has no penalty for a severity: {', '.join(SEVERITIES)}", path=path)
+        raise DataError(f"no penalty for any severity; give at least one of {', '.join(SEVERITIES)}", path=path)
     return cast(Mapping[str, float], table)
 
 

@@ -95,7 +95,8 @@ class Execution:
             item = next(items, None)
             if item is None or item.id != item_id:
                 raise DataError(
-                    "does not match the items; remove it to start again", path=getattr(self.store, "partial", "")
+                    "the unfinished run does not match the items; delete this file to start again",
+                    path=getattr(self.store, "partial", ""),
                 )
             done += 1
             yield self._finished(item, outcome)

@@ -161,7 +161,7 @@ def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item]
             continue
         known.want(item.id)
         if others := {f"{each.provider}/{each.model}" for each in _provenances(result)} - names:
-            message = f"the results are of {', '.join(sorted(others))}, not of this judge"
+            message = f"the results are from {', '.join(sorted(others))}, not from this judge"
             raise ConfigError(f"{message}. Give the same judge to retry failures, or another output")
         prompts = {each.prompt_sha256 for each in _provenances(result)}
         if not prompts <= hashes(item):

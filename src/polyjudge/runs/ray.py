@@ -188,9 +188,9 @@ def refuse_unfit(
     if batch:
         raise ConfigError("batches are collected on one machine; use the local engine")
     if rubric_of(judge) is None:
-        raise ConfigError("on Ray, items are judged by models with a rubric, or by the checks")
+        raise ConfigError("this judge cannot be used on Ray: only models with a rubric, or the checks, can")
     if isinstance(judge, OfflineJudge) and not judge.policy.changes_nothing:
-        what = "the workers of Ray run all checks at their own severity, and accept no finding"
+        what = "Ray's workers do not support settings of checks or accepted findings"
         raise ConfigError(f"{what}. Use the local engine, or leave out the settings and the accepted findings")
     _refuse_judge(judge)
     if models_of(judge) and not isinstance(cache, str | Path):
@@ -200,10 +200,10 @@ def refuse_unfit(
 def _refuse_judge(judge: ItemWorker) -> None:
     """Refuse a judge that the workers would ask in another way."""
     if isinstance(judge, Cascade):
-        raise ConfigError("a cascade asks its judges on one machine; use the local engine")
+        raise ConfigError("a cascade cannot run on Ray; use the local engine")
     members = judge.judges if isinstance(judge, Jury) else [judge]
     if any(isinstance(each, RubricJudge) and each.asker.wants_tokens for each in members):
-        raise ConfigError("the workers of Ray do not ask for token probabilities; use the local engine")
+        raise ConfigError("token probabilities are not supported on Ray; use the local engine")
 
 
 def joins_cluster() -> bool:
@@ -242,5 +242,5 @@ def _hand_over_password(url: str) -> None:
 def _refuse_apart(cache: str, cluster: RayCluster) -> None:
     """Refuse a cache that workers on several machines would each have for themselves."""
     if cache and not is_url(cache) and len(cluster.hosts) > 1:
-        message = f"{cache} is a file of one machine, and the cluster has {len(cluster.hosts)}"
+        message = f"the cache {cache} is a file of one machine, but the cluster has {len(cluster.hosts)} machines"
         raise ConfigError(f"{message}; share a PostgreSQL cache: postgresql://…")

@@ -105,7 +105,7 @@ class RayCluster:
             if missing is None:
                 raise
             message = f"a worker of the Ray cluster has no module {missing[1]!r}"
-            raise ConfigError(f"{message}; install there what is installed here: 'polyjudge[ray]' and more") from None
+            raise ConfigError(f"{message}; install the same extras on all workers, including polyjudge[ray]") from None
 
 
 def need_ray() -> None:

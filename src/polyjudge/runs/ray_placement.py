@@ -143,7 +143,7 @@ class ShardPlacing:
         if self._losses[shard.name] < _MOST_LOSSES:
             warn(f"the worker that judged {shard.name} was lost; its shard is judged again")
             return
-        message = f"{shard.name} lost its worker {_MOST_LOSSES} times; is there too little memory? See Ray's logs"
+        message = f"the worker of {shard.name} was lost {_MOST_LOSSES} times. Check its memory, and Ray's logs"
         self._stop.request(StoppedError(message), grace_s=_GRACE_S)
 
     async def _update(self, watch: Callable[[int, int], None]) -> None:

@@ -242,7 +242,7 @@ class Run:
         self._loop = asyncio.get_running_loop()
         deadline, seconds = None, self.limits.deadline_s
         if seconds:
-            reached = CapReachedError(f"stopped after {seconds:g} seconds, the deadline")
+            reached = CapReachedError(f"stopped: the deadline of {seconds:g} seconds is reached")
             deadline = self._loop.call_later(seconds, partial(self._stop.request, reached, grace_s=_GRACE_S))
         try:
             yield
@@ -391,4 +391,6 @@ class Run:
     def _changed(self) -> DataError:
         path = self._items.path if isinstance(self._items, ItemSource) else ""
         kept = f" Progress is kept in {self.output}." if isinstance(self.output, Path) else ""
-        return DataError(f"was changed while it was judged; run again to judge it as it is now.{kept}", path=path)
+        return DataError(
+            f"the file was changed during the run. Run the command again to judge its present content.{kept}", path=path
+        )

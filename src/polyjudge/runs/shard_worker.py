@@ -64,8 +64,8 @@ def _settle_in(order: ShardOrder) -> None:
     if order.protocol != PROTOCOL:
         asked = f"protocol {order.protocol} (polyjudge {order.version})"
         raise ConfigError(
-            f"{host}: polyjudge {__version__} speaks protocol {PROTOCOL}, the run needs {asked}. "
-            "Install the same release on all machines."
+            f"{host}: polyjudge {__version__} uses protocol {PROTOCOL}, the run needs {asked}. Install the same "
+            "release on all machines."
         )
     use_addresses(job.addresses)
     for folder in (order.shard.path.parent, job.output, *([job.folder] if job.needs_folder else [])):
@@ -116,7 +116,7 @@ class _Scoring:
         place = (shard.items, shard.start, shard.rows, shard.earlier)
         source = ItemSource(shard.path, job.context, job.filters, *place, job.table, job.default_context)
         if shard_digest(iter(source)) != order.shard.fingerprint:
-            raise DataError("was changed since the run started; run the command again", path=order.shard.path)
+            raise DataError("the file was changed since the run started; run the command again", path=order.shard.path)
         try:
             async with self._reporting():
                 return await self._write(source)

@@ -146,7 +146,7 @@ class ProviderStack:
 
     def _needed_cache(self) -> Cache:
         if self.cache is None:
-            raise ConfigError("answering from the cache alone needs a cache")
+            raise ConfigError("a replay needs a cache; give one")
         return self.cache
 
 
@@ -244,7 +244,7 @@ def judge_by_models(
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         if token_probabilities:
-            raise ConfigError("the checks have no token probabilities; leave them out, or name a model")
+            raise ConfigError("the judge 'offline' has no token probabilities; do not request them, or name a model")
         return OfflineJudge(rubric, policy=checks)
     judges = [judge_by_model(rubric, name, max_tokens, token_probabilities=token_probabilities) for name in names]
     return judges[0] if len(judges) == 1 else Jury(judges)
@@ -256,7 +256,7 @@ def judge_by_model(
     """Return the judge for a rubric by one model."""
     if token_probabilities and (rubric.spans is not None or is_judge_plugin(name.provider)):
         what = "judges of error spans" if rubric.spans is not None else "judges of plugins"
-        raise ConfigError(f"{what} have no token probabilities; leave them out")
+        raise ConfigError(f"{what} have no token probabilities; do not request them")
     if is_judge_plugin(name.provider):
         return PluginJudge(name, rubric)
     if rubric.spans is not None:

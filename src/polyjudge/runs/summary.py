@@ -191,7 +191,7 @@ class RunSummary:
             item = next(items, None)
             if item is None or item.id != item_id:
                 raise DataError(
-                    f"the row of {item_id!r} does not match the items; they have changed since the run", path=self.path
+                    f"the row of {item_id!r} does not match the items, which have changed since the run", path=self.path
                 )
             yield item, outcome
 

@@ -17,21 +17,19 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyjudge.records.calibration import Figure
 
-from .intervals import wilson_interval
-from .rankings import CELLS, PairCounts, Spearman, Sums, joined, pair_rates
-from .resampling import Codes, Floats, Weights, codes_of, draws, ratio, scores_of, within
+from .rankings import Spearman, Sums, joined, pair_rates, weighted_pairs
+from .resampling import Codes, Floats, Weights, codes_of, draws, equal_items, ratio, scores_of, widened_share, within
 
 MAX_CATEGORIES = 200
 """With more different values the measures of categories are None."""
 
-_MOST_WEIGHTED = 5_000
-"""With more items of unequal weight, pairs are not counted."""
 Flags = NDArray[np.bool_]
 
 Rates = dict[str, Floats]
@@ -127,24 +125,18 @@ def _within_scale(name: str, found: Figure) -> Figure:
 def _share_counts(sample: _Sample, pass_from: tuple[float, float] | None) -> dict[str, int]:
     """Return of how many items each share is; with weights, the number of equal items that say as much."""
     own = np.ones(len(sample.first)) if sample.weights is None else sample.weights
-    counts = {"accuracy": _equal_items(own)}
+    counts = {"accuracy": equal_items(own)}
     if pass_from is not None:
         passes = sample.second >= pass_from[1]
         counts |= dict.fromkeys(("base_rate", "judge_rate"), counts["accuracy"])
-        counts |= {"true_positive_rate": _equal_items(own[passes]), "true_negative_rate": _equal_items(own[~passes])}
+        counts |= {"true_positive_rate": equal_items(own[passes]), "true_negative_rate": equal_items(own[~passes])}
     return counts
 
 
-def _equal_items(weights: Floats) -> int:
-    return round(float(weights.sum()) ** 2 / float(weights @ weights)) if len(weights) else 0
-
-
 def _with_width(found: Figure, count: int | None) -> Figure:
-    """Return a figure whose interval has no width with Wilson's, if it is a share of so many items, or without one."""
-    if found.value is None or found.low is None or found.low != found.high:
-        return found
-    interval = wilson_interval(found.value * count, count) if count and found.value in (0.0, 1.0) else None
-    return Figure(found.value, interval.low, interval.high) if interval else Figure(found.value)
+    """Return a figure with Wilson's interval, if it is a share of 0 or 1 of so many items; none in place of no width."""
+    known = widened_share(found, count) if count else found
+    return Figure(known.value) if known.low is not None and known.low == known.high else known
 
 
 def _sample(
@@ -183,11 +175,9 @@ def _measures(sample: _Sample, pass_from: tuple[float, float] | None) -> list[Ca
         _Pearson(sample),
         lambda weights: {"spearman": spearman(weights)},
     ]
-    if sample.weights is None or len(sample.first) <= _MOST_WEIGHTED:
-        exact_up_to = CELLS if sample.weights is None else _MOST_WEIGHTED  # linearisation is about equal weights
-        codes = sample.first_codes, sample.second_codes, sample.groups, sample.clusters
-        pairs = PairCounts(*codes, exact_up_to=exact_up_to)
-        measures.append(lambda weights: pair_rates(pairs, weights))
+    pairs = weighted_pairs(sample.first_codes, sample.second_codes, sample.groups, sample.clusters, sample.weights)
+    if pairs is not None:
+        measures.append(partial(pair_rates, pairs))
     values = np.unique(np.concatenate([sample.first, sample.second]))
     if len(values) <= MAX_CATEGORIES:
         measures.append(_Categories(sample, values))

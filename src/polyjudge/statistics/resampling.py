@@ -21,6 +21,8 @@ Weights = NDArray[np.float64]
 
 CELLS_AT_ONCE = 1_000_000
 """Weights in memory at once (8 MB): large enough for numpy to be fast."""
+_ROUNDING = 1e-9
+"""A share so close to 0 or 1 is one of them: the weights of items are rounded when they are added up."""
 
 MANY = 10_000
 """With more items, and at least `MANY_CLUSTERS` clusters, intervals come from leaving groups out."""
@@ -167,6 +169,20 @@ def figure(values_over_resamples: Floats) -> Figure:
     return Figure(value, float(low), float(high))
 
 
+def widened_share(found: Figure, count: float) -> Figure:
+    """Return a share of 0 or 1, of which all resamples are the same, with Wilson's interval for so many items."""
+    share = found.value
+    if share is None or min(abs(share), abs(1 - share)) > _ROUNDING:
+        return found
+    interval = wilson_interval(round(share) * count, count)
+    return Figure(float(round(share)), interval.low, interval.high) if interval else found
+
+
+def equal_items(weights: Floats) -> int:
+    """Return how many items of equal weight say as much as items of these weights."""
+    return round(float(weights.sum()) ** 2 / float(weights @ weights)) if len(weights) else 0
+
+
 def resampled_mean(
     values: Sequence[float],
     clusters: Sequence[Hashable] | None = None,
@@ -181,9 +197,7 @@ def resampled_mean(
         return Figure()
     drawn = draws(clusters, len(scores), resamples=resamples, seed=seed, base=weights)
     found = within(drawn.figure(np.concatenate([counts @ scores / counts.sum(axis=1) for counts in drawn])), 0, 1)
-    if found.value in (0.0, 1.0) and (interval := wilson_interval(found.value * len(scores), len(scores))):
-        return Figure(found.value, interval.low, interval.high)
-    return found
+    return widened_share(found, len(scores) if weights is None else equal_items(weights))
 
 
 class MeanError(Struct, frozen=True, rename="camel"):

@@ -20,6 +20,8 @@ from .skewed import distances, labels_needed, least_quantile, skewness_of_mean, 
 
 FEWEST_FOR_CHECK = 10
 """With fewer labels a system cannot be checked, and is estimated from the labels of the others."""
+FEWEST_CLUSTERS = 5
+"""With labels of fewer clusters a system cannot be checked: so few hardly show how much clusters differ."""
 _FEWEST_FOR_SLOPE = 6
 _FEWEST_IN_LANGUAGE = 2
 _POWER = 0.8
@@ -56,6 +58,16 @@ class SystemSample:
     def labels(self) -> int:
         """The number of labels."""
         return len(self.people)
+
+    @property
+    def labelled_clusters(self) -> int:
+        """The number of clusters with labels."""
+        return len(np.unique(self.clusters[self.places]))
+
+    @property
+    def can_be_checked(self) -> bool:
+        """Whether the labels are enough to test whether a correction holds."""
+        return self.labels >= FEWEST_FOR_CHECK and self.labelled_clusters >= FEWEST_CLUSTERS
 
     def among(self, stratum: int) -> "SystemSample":
         """Return the items of one language."""
@@ -316,7 +328,7 @@ def why_not_reliable(sample: SystemSample, skewness: float, bounds: Bounds | Non
     """
     if only_these and sample.labels == len(sample.judged):
         return ""
-    clusters = len(np.unique(sample.clusters[sample.places]))
+    clusters = sample.labelled_clusters
     is_verdict = bounds == (0.0, 1.0) and is_rate(sample.people)
     needed = FEWEST_FOR_CHECK if is_verdict else labels_needed(skewness)
     if clusters < needed:

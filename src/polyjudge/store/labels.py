@@ -82,13 +82,13 @@ class LabelLog:
         try:
             self._rows.lock()
         except DataError:
-            message = "is being written by another polyjudge process; stop it, or use another file"
+            message = "the file is being written by another polyjudge process; stop it, or use another file"
             raise DataError(message, path=path, option="labels") from None
         state = os.fstat(self._rows.descriptor)
         self._file = _identity(state)
         if not stat.S_ISREG(state.st_mode):
             self._rows.close()
-            raise DataError("is not a regular file; use another file", path=path, option="labels")
+            raise DataError("not a regular file; use another file", path=path, option="labels")
         self._check_content()
         self._end_last_row()
         sync_to_disk(path.parent)
@@ -100,7 +100,7 @@ class LabelLog:
     def append(self, label: Label) -> None:
         """Write a label to disk; if that fails, remove what was written of it."""
         if not self._is_in_place:
-            message = "was deleted or replaced while polyjudge was using it; restart polyjudge"
+            message = "the file was deleted or replaced while polyjudge was using it; restart polyjudge"
             raise DataError(message, path=self.path)
         try:
             self._rows.append(label_row(label))
@@ -120,7 +120,7 @@ class LabelLog:
         is_ours = _is_incomplete_label(first) if row is None else isinstance(row, dict) and _TIME_KEY in row
         if not is_ours:
             self._rows.close()
-            raise DataError("is not a label file; use another file", path=self.path, option="labels")
+            raise DataError("not a label file; use another file", path=self.path, option="labels")
 
     def _end_last_row(self) -> None:
         """Remove an incomplete last row, or add the line break that some editors leave out."""
@@ -197,7 +197,7 @@ def _labels(path: Path) -> Iterator[Label]:
         if isinstance(row, str):
             raise DataError(f"{row}; correct the line or use another file", path=path, line=number, option="labels")
         if row.get("schemaVersion") != SCHEMA_VERSION or _TIME_KEY not in row:
-            raise DataError("is not a row of a label file; use another file", path=path, line=number, option="labels")
+            raise DataError("not a row of a label file; use another file", path=path, line=number, option="labels")
         try:
             given = {name: value for name, value in row.items() if value is not None}
             label = from_json(Label, {"label": None, **given})

@@ -317,13 +317,13 @@ def _refuse_replacing(path: Path, items: int | None, *, is_exported: bool, force
     if is_there:
         refuse_foreign(path, kind=None if is_exported else FileKind.SCORES, force=force)
     if (is_there and path.exists() and not path.is_file()) or _is_device(path):
-        raise DataError("is not a regular file; use another path", path=path)
+        raise DataError("not a regular file; use another path", path=path)
     if items is None or force or not is_there or not path.exists():
         return
     with path.open("rb") as file:
         rows = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK), b""))
     if rows > items:
-        raise ForeignFileError(f"holds {rows:,} results; this run would replace them by {items:,}", path=path)
+        raise ForeignFileError(f"contains {rows:,} results, which this run would replace by {items:,}", path=path)
 
 
 def _adopt_start_marker(partial: Path, names: Sequence[Path]) -> None:

@@ -150,7 +150,7 @@ def finished_parts(folder: Path) -> Iterator[Path] | None:
 def _intact_parts(folder: Path, manifest: ResultsManifest) -> Iterator[Path]:
     for part in manifest.parts:
         if not is_intact(folder, part):
-            message = "was changed or damaged. Run the command again to recreate it."
+            message = "the file was changed or damaged. Run the command again to recreate it."
             raise DataError(message, path=folder / part.file)
         yield folder / part.file
 
@@ -221,7 +221,7 @@ class RunFolder:
         if self.run.cache_mode == RETRYING:
             raise DataError("no results, so there are no failures to retry; run without retrying first", path=self.path)
         if any(not file.name.startswith(".") for file in self.path.iterdir()):
-            raise DataError(f"is not empty, and not a results folder of polyjudge; {_REMEDY}", path=self.path)
+            raise DataError(f"the folder is not empty and contains no results of polyjudge; {_REMEDY}", path=self.path)
 
     def _check_same_run(self, manifest: ResultsManifest) -> None:
         wanted = {shard.fingerprint for shard in self.shards}
@@ -231,7 +231,10 @@ class RunFolder:
             raise DataError(f"contains the results of other items; {_REMEDY}", path=self.path)
         if not manifest.finished and manifest.cache_mode != self.run.cache_mode:
             how, option = "with" if manifest.cache_mode else "without", manifest.cache_mode or self.run.cache_mode
-            message = f"contains an unfinished run that was started {how} the option {option!r}; finish it first"
+            message = (
+                f"contains an unfinished run that was started {how} the option {option!r}. Finish it {how} that "
+                "option first, or use another folder"
+            )
             raise DataError(message, path=self.path, option=option)
 
     def _select_parts(self, manifest: ResultsManifest) -> None:

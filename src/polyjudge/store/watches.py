@@ -2,20 +2,22 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
 
 from polyjudge.errors import DataError, suggestion
 from polyjudge.files.atomic import write_atomically
-from polyjudge.files.json_lines import RowLog, parse_data, read_json_lines, readable_json
+from polyjudge.files.json_lines import RowLog, read_json_lines, readable_json
 from polyjudge.files.names import safe_name
 from polyjudge.files.ownership import own_fields
 from polyjudge.folder_trust import private_path
-from polyjudge.records.codec import from_json, to_json
+from polyjudge.records.codec import to_json
 from polyjudge.records.watches import PinnedSet, Watch
+
+from .documents import Document, checked_object, read_document, record_in
 
 FOLDER = "watch"
 """The folder of pinned sets in the private folder."""
-SCHEMA_VERSION = 1
+_PINNED = Document(PinnedSet, "a pinned set", "pin the answers again")
+_WATCH = Document(Watch, "a history of watches", "pin the answers again")
 
 
 def watch_folder(name: str) -> Path:
@@ -32,7 +34,9 @@ def find_pinned(name: str) -> PinnedSet:
     """Return a pinned set; without a name, the only one."""
     names = pinned_names()
     if not names:
-        raise DataError("no answers are pinned in this folder yet. Pin those of a run", option="from", value="RESULTS")
+        raise DataError(
+            "no answers are pinned in this folder yet. Pin the answers of a run first", option="from", value="RESULTS"
+        )
     if not name and len(names) > 1:
         raise DataError(f"several sets of answers are pinned: {', '.join(names)}. Name one of them")
     if name and name not in names:
@@ -44,7 +48,10 @@ def place_to_pin(name: str) -> Path:
     """Return the file of a pinned set that must be new: the history of another one would no longer fit."""
     place = watch_folder(name) / "pinned.json"
     if place.exists():
-        raise DataError("holds a pinned set of this name; give another name, or remove its folder", path=place)
+        raise DataError(
+            "this folder already contains a pinned set of this name; give another name, or delete the folder",
+            path=place,
+        )
     return place
 
 
@@ -58,25 +65,7 @@ def write_pinned(pinned: PinnedSet) -> Path:
 
 def read_pinned(path: Path) -> PinnedSet:
     """Read a pinned set."""
-    try:
-        found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"is not JSON: {str(error)[:200]}; pin the answers again", path=path) from None
-    return cast(PinnedSet, _record(PinnedSet, found, path))
-
-
-def _record(kind: type[PinnedSet] | type[Watch], found: object, path: Path, line: int = 0) -> object:
-    row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
-    if row.pop("schemaVersion", None) != SCHEMA_VERSION:
-        what = "pinned set" if kind is PinnedSet else "history of watches"
-        raise DataError(f"is not a {what} of version {SCHEMA_VERSION}; pin the answers again", path=path, line=line)
-    row.pop("polyjudgeVersion", None)
-    try:
-        return from_json(kind, row)
-    except DataError as error:
-        raise DataError(f"cannot be used: {error}", path=path, line=line) from None
+    return read_document(path, _PINNED)
 
 
 def append_watch(watch: Watch) -> Path:
@@ -97,4 +86,4 @@ def history(name: str) -> Iterator[Watch]:
     place = watch_folder(name) / "history.jsonl"
     if place.exists():
         for line, row in read_json_lines(place):
-            yield cast(Watch, _record(Watch, row, place, line))
+            yield record_in(checked_object(row, _WATCH, place, line), _WATCH, place, line)

@@ -117,7 +117,12 @@ def _settled(question: WordQuestion, wording: WordWording, known: Judgement | No
     """Return an outcome without a call: for no answer, an empty one, or a stored reply of the judge."""
     record = question.record
     if record is None or record.response is None:
-        return Failure("the model was not asked" if record is None else record.error or "no answer", "bad_item")
+        return Failure(
+            "the model was not asked about this word. Run polyjudge vocabulary generate"
+            if record is None
+            else record.error or "no answer",
+            "bad_item",
+        )
     if not record.response.strip():
         return JudgeResult(0.0, "the answer is empty; no judge was asked", verdict="incorrect")
     if known is None or known.provenance is None:

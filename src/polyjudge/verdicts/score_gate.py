@@ -46,7 +46,9 @@ def refuse_unfit(wanted: FailUnder, scale: Scale | None, *, has_rule: bool, lang
     if wanted.mean is not None:
         _refuse_off_scale("mean", wanted.mean, scale)
     if wanted.pass_rate is not None and not has_rule:
-        raise ConfigError("pass needs a rubric with a pass rule, and this one has none. Use mean", option=_OPTION)
+        raise ConfigError(
+            "pass:X needs a rubric with a pass rule, and this rubric has none. Use mean:X", option=_OPTION
+        )
     if wanted.pass_rate is not None:
         _refuse_no_share("pass", wanted.pass_rate)
     if wanted.language is None:
@@ -56,7 +58,9 @@ def refuse_unfit(wanted: FailUnder, scale: Scale | None, *, has_rule: bool, lang
     else:
         _refuse_off_scale("language", wanted.language, scale)
     if not any(languages):
-        raise ConfigError("language needs items with a language, and these have none. Use pass or mean", option=_OPTION)
+        raise ConfigError(
+            "language:X needs items with a language, and these have none. Use pass:X or mean:X", option=_OPTION
+        )
 
 
 def _refuse_no_share(kind: str, value: float) -> None:

@@ -323,10 +323,10 @@ function widthsOf(width) {
 function hourWords(hour) {
   if (!hour.left) return "All items of the sample have a label.";
   const source = hour.is_measured ? "your pace" : "a usual pace";
-  const left = hour.left === 1 ? "1 label that is left takes" : `${hour.left} labels that are left take`;
+  const left = hour.left === 1 ? "remaining label takes" : `${hour.left} remaining labels take`;
   const minutes = Math.max(1, Math.round((hour.left * hour.seconds) / 60));
   const rest = `the ${left} about ${minutes} ${minutes === 1 ? "minute" : "minutes"}`;
-  const gives = hour.labels < hour.left ? `an hour gives ${hour.labels} of the ${hour.left} labels that are left` : rest;
+  const gives = hour.labels < hour.left ? `in an hour you can give ${hour.labels} of the ${hour.left} remaining labels` : rest;
   const pace = `At ${source} of ${hour.seconds.toFixed(0)} s a label, ${gives}`;
   return `${pace}. Expected width of the 95% interval: ${widthsOf(hour.overall)}.`;
 }
