@@ -134,7 +134,7 @@ def _share_counts(sample: _Sample, pass_from: tuple[float, float] | None) -> dic
 
 
 def _with_width(found: Figure, count: int | None) -> Figure:
-    """Return a figure with Wilson's interval, if it is a share of 0 or 1 of so many items; none in place of no width."""
+    """Return a figure with Wilson's interval, if it is a share of 0 or 1 of so many items; never one of no width."""
     known = widened_share(found, count) if count else found
     return Figure(known.value) if known.low is not None and known.low == known.high else known
 
