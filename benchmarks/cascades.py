@@ -1,4 +1,4 @@
-"""Cascades with a guarantee: 1,000 random halves of the pairs of three recorded judges in POLYJUDGE_DATA."""
+"""Cascades with a guarantee: 1,000 random halves of the pairs of recorded judges in POLYJUDGE_DATA."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -24,14 +25,15 @@ def run() -> None:
         print("POLYJUDGE_DATA is not set or lacks cascade_dev.jsonl")
         return
     rows = [json.loads(line) for line in PATH.read_text(encoding="utf-8").splitlines()]
-    small, medium, large = rows[0]["probs"]
+    judges = list(rows[0]["probs"])  # the cheapest first
     started = time.perf_counter()
     print(f"{len(rows)} pairs, {SPLITS:,} halves: one half is labelled, the other one judged; delta {DELTA}")
     print("share of the other half answered | splits with more errors than allowed, of its answers; of all answers")
-    for judges in ((small, medium, large), (medium, large), (small, large), (large,), (medium,), (small,)):
-        name = " → ".join(judges) if len(judges) > 1 else f"{judges[0]} alone"
-        _line(f"{name}, these items", rows, judges, _these)
-        _line(f"{name}, the long run", rows, judges, _long_run)
+    for chosen in (each for count in range(len(judges), 0, -1) for each in combinations(judges, count)):
+        name = " → ".join(chosen) + (" alone" if len(chosen) == 1 else "")
+        _line(f"{name}, these items", rows, chosen, _these)
+        _line(f"{name}, the long run", rows, chosen, _long_run)
+    large = judges[-1]
     _line(f"{large}, one threshold at 3/4 of the items", rows, (large,), _one_threshold)
     _line(f"{large}, the best of all thresholds, uncorrected", rows, (large,), _uncorrected)
     print(f"{time.perf_counter() - started:.0f} s")

@@ -81,13 +81,37 @@ def test_annotators_are_compared_in_pairs_and_the_judge_with_each():
     judge = judged([1.0, 0.0, 1.0, 0.0])
     found = match(judge, labelled([(1, 1), (0, 0), (1, 0), (0, 1)], in_words=True), "majority")
     [two] = between_annotators(found, resamples=100, seed=0)
-    with_each = with_each_annotator(judge, found, resamples=100, seed=0)
+    with_each = with_each_annotator(judge, found, on_one_scale=list, resamples=100, seed=0)
 
     assert (two.first, two.second, two.items, two.figures["kappa"].value) == ("a0", "a1", 4, 0)
     assert [(each.second, each.items, each.figures["kappa"].value) for each in with_each] == [
         ("a0", 4, 1),
         ("a1", 4, 0),
     ]
+
+
+def test_the_judge_is_compared_with_each_person_as_with_all():
+    judge = judged([5.0, 1.0, 4.0, 2.0])
+    words = match(judge, labelled([(1, 1), (0, 1), (1, 1), (0, 0)], in_words=True), "majority")
+    by_rule = measure_agreement(judge, words, "majority", AgreementOptions((3.0, 0.5), resamples=50, words=True))
+    assert [each.figures["accuracy"].value for each in by_rule.with_each] == [1, 0.75]
+    without_rule = measure_agreement(judge, words, "majority", AgreementOptions(resamples=50, words=True))
+    assert [list(each.figures) for each in without_rule.with_each] == [["pearson", "spearman", "kendall_tau_b"]] * 2
+
+    hundred = match(judge, labelled([(100, 75), (0, 25), (75, 75), (25, 0)]), "mean")
+    mapped = measure_agreement(judge, hundred, "mean", OPTIONS, mapped=((1.0, 5.0), (0.0, 100.0)))
+    assert [each.figures["mean_difference"].value for each in mapped.with_each] == [0, 0.25]
+    apart = measure_agreement(judge, hundred, "mean", OPTIONS)
+    assert "mean_difference" not in apart.with_each[0].figures
+    assert "mean_difference" in apart.between[0].figures
+
+
+def test_means_of_the_same_items_are_the_same_whether_labelled_or_not():
+    judge = [Rating(id=str(item), value=0.75, verdict=1.0) for item in range(4)]
+    people = [Rating(id=str(item), value=1.0, is_preference=True) for item in range(4)]
+    options = AgreementOptions(resamples=50, preferences=True)
+    means = measure_agreement(judge, match(judge, people, "majority"), "majority", options).means
+    assert means["judge"].mean == means["judgeOfAllItems"].mean == 1
 
 
 def test_scores_of_annotators_are_correlated():

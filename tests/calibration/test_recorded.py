@@ -120,7 +120,8 @@ def test_repeats_of_one_judge_show_its_stability():
     judged = [replace(each, repeats=(1.0, 3.0) if item < 10 else (2.0, 2.0)) for item, each in enumerate(scores()[:20])]
     effect = measured(judged).effects["repeats_recorded"]
     assert effect.size.value == 0.5
-    assert "10 of 20 texts got different scores" in effect.sentence
+    assert "10 of 20 texts got different scores, 50.0% of the range of all scores apart" in effect.sentence
+    assert effect.unit == "share of the range of the scores"
 
 
 def test_coverage_counts_every_item_and_failures_by_kind():
@@ -151,6 +152,18 @@ def test_what_was_not_measured_is_said_with_the_reason():
 def test_few_items_are_measured_without_a_claim(count):
     found = measured(scores(JUDGE[:count]), labels(PEOPLE[:count]))
     assert not [name for name, effect in found.effects.items() if effect.size.value is not None]
+
+
+def test_labels_on_another_scale_are_said_with_both_scales():
+    found = measured(scores(), labels([25 * (value - 1) for value in PEOPLE])).verdicts.not_measured
+    assert found["accuracy, kappa and mean difference"] == "the scores go from 1 to 5, the labels from 0 to 100"
+    assert "accuracy, kappa and mean difference" not in measured(scores(), labels()).verdicts.not_measured
+
+
+def test_a_language_with_one_label_has_one_label():
+    judged = [replace(each, language="de" if item else "fr") for item, each in enumerate(scores())]
+    card = with_recorded(CARD, measured(judged, labels()), {})
+    assert (card.languages["fr"].labels, card.languages["de"].labels) == (1, 39)
 
 
 # the verdict

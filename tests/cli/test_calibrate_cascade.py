@@ -60,7 +60,10 @@ def test_a_plan_names_the_judges_and_the_guarantee(recorded, capsys):
 
     shown = capsys.readouterr()
     assert "Cascade of local/cheap → local/dear: agreement of 85%" in shown.out
-    assert "at least 85% agree with people: with a probability of 90% over the choice of the 300 labels" in shown.out
+    sentence = (
+        "Among the answers about the 300 items without a label, and later ones, at least 85% agree with people: with"
+    )
+    assert f"{sentence} a probability of 90% over the choice of the 300 labels" in shown.out
     assert re.search("95% +not guaranteed", shown.out)
     thresholds, others = shown.out.split("What other targets would give")
     assert "Answered of the labelled items" in thresholds
@@ -70,6 +73,68 @@ def test_a_plan_names_the_judges_and_the_guarantee(recorded, capsys):
     assert (plan.target, plan.delta, plan.languages, plan.token_probabilities) == (0.85, 0.1, ("ar",), True)
     assert kind_of(Path("plan.json")) is FileKind.CASCADE
     assert 0 < next(point.cost for point in plan.curve if point.target == 0.85) < 1
+
+
+def test_the_guarantee_is_about_the_items_without_a_label_unless_only_later_ones_count(recorded, capsys):
+    assert learn("--target", "0.85", "--output", "plan.json") == 0
+    assert learn("--target", "0.85", "--output", "later.json", "--long-run") == 0
+    plan, later = read_plan(Path("plan.json")), read_plan(Path("later.json"))
+    assert (plan.coming, later.coming) == (300, 0)
+    assert sum(plan.groups[""].answered) < sum(later.groups[""].answered)
+    assert "Among the answers about items like these, at least 85% agree" in capsys.readouterr().out
+    assert learn("--target", "0.99") == 1
+    assert "--long-run takes fewer labels, and is about later items alone" in capsys.readouterr().err
+
+
+def pairs_of_judges(names, labelled):
+    """Rows with the probabilities of several judges that are right as often as they say."""
+    chance = random.Random(2)
+    for place in range(400):
+        probs = {}
+        for least, name in zip((0.5, 0.75), names, strict=False):
+            sure = least + chance.random() * (1 - least)
+            right = chance.random() < sure
+            probs[name] = [sure, 1 - sure] if right == (place % 2 == 0) else [1 - sure, sure]
+        row = {"id": f"i{place}", "instruction": "اكتب", "outputs": ["one", "two"], "probs": probs}
+        yield row | ({"human": 1 + place % 2} if place < labelled else {})
+
+
+def test_one_file_of_several_judges_is_read_in_one_step(in_folder, capsys):
+    write("judges.jsonl", pairs_of_judges(("small", "large"), 300))
+    assert main(["calibrate", "cascade", "judges.jsonl", "--target", "0.8", "--output", "plan.json"]) == 0
+    shown = capsys.readouterr()
+    assert "Cascade of recorded/small → recorded/large: agreement of 80%" in shown.out
+    assert "labels: those of pairs with the probabilities of several judges in judges.jsonl" in shown.err
+    assert (read_plan(Path("plan.json")).coming, read_plan(Path("plan.json")).groups[""].labels) == (100, 300)
+    assert main(["calibrate", "card", "--from", "judges.jsonl"]) == 2
+    assert "Choose one with --filter model=NAME or --filter extra.scorer=NAME." in capsys.readouterr().err
+    assert main(["calibrate", "card", "--from", "judges.jsonl", "--filter", "model=large"]) == 0
+    assert "Trust card of recorded/large" in capsys.readouterr().out
+    assert main(["calibrate", "cascade", "judges.jsonl", "--target", "0.8", "--filter", "model=large"]) == 0
+    assert "Cascade of recorded/large: agreement of 80%" in capsys.readouterr().out
+
+
+def test_labels_in_a_file_of_their_own_replace_those_in_the_results(in_folder, capsys):
+    write("judges.jsonl", pairs_of_judges(("small", "large"), 400))
+    write("half.jsonl", ({"id": f"i{place}", "label": ("first", "second")[place % 2]} for place in range(200)))
+    command = ["calibrate", "cascade", "judges.jsonl", "--target", "0.75", "--labels"]
+    assert main([*command, "half.jsonl"]) == 0
+    assert "about the 200 items without a label" in capsys.readouterr().out
+    write("numbers.jsonl", ({"id": f"i{place}", "label": 1 + place % 2} for place in range(200)))
+    assert main([*command, "numbers.jsonl"]) == 2
+    assert "Write the labels first, second or tie." in capsys.readouterr().err
+
+
+def test_results_without_labels_ask_for_them(recorded, capsys):
+    assert main(["calibrate", "cascade", "cheap.jsonl", "dear.jsonl", "--target", "0.8"]) == 2
+    assert "No labels given." in capsys.readouterr().err
+
+
+def test_labels_that_cannot_be_read_are_counted(recorded, capsys):
+    with Path("labels.jsonl").open("a") as file:
+        file.write('{"id": "i400", "label": "excellent"}\n')
+    assert learn("--target", "0.8") == 0
+    assert "invalid rating 'excellent'" in capsys.readouterr().err
 
 
 def test_a_damaged_row_is_named_with_its_line(recorded, capsys):

@@ -151,7 +151,48 @@ def test_a_judge_without_a_verdict_on_many_items_does_not_pass(in_folder, capsys
     assert (every["verdict"], every["unjudged"]) == ("not enough data", 15)
 
 
+@pytest.mark.parametrize("word", ["None", "unsure", "NA"])
+def test_a_word_that_may_be_a_category_is_said_to_be_read_as_no_label(word, in_folder, capsys):
+    rows = labelled(60, values=(word, "Location"))
+    judge = [{"id": f"q{item}", "annotator": "gpt-4o", "label": (word, "Location")[item % 2]} for item in range(60)]
+    write_rows("labels.csv", [*rows, *judge])
+    count = sum(row["label"] == word for row in [*rows, *judge])
+    assert main(["calibrate", "replace", "labels.csv", "--judge", "gpt-4o"]) == 0
+    warning = f"{count} rows with {word.casefold()!r} read as no rating. If that is a category, write it with another"
+    assert warning in capsys.readouterr().err
+    write_rows("judged.csv", [{"id": row["id"], "score": row["label"]} for row in judge])
+    write_rows("people.csv", rows)
+    assert main(["calibrate", "replace", "judged.csv", "--labels", "people.csv"]) == 0
+    assert capsys.readouterr().err.count("read as no rating") == 2
+
+
+def test_missing_numbers_are_no_words_and_words_among_numbers_are_said(in_folder, capsys):
+    rows = labelled(60, values=(1, 5))
+    judge = [{"id": f"q{item}", "annotator": "gpt-4o", "label": (1, 5)[item % 2]} for item in range(60)]
+    write_rows("labels.csv", [*rows[:-1], {**rows[-1], "label": "NA"}, *judge])
+    assert found(capsys, "labels.csv", "--judge", "gpt-4o")["scoring"] == "negative RMSE"
+    write_rows("labels.csv", [*rows[:-1], {**rows[-1], "label": "unknown"}, *judge])
+    assert main(["calibrate", "replace", "labels.csv", "--judge", "gpt-4o"]) == 0
+    shown = capsys.readouterr()
+    assert "labels have 1 word, such as 'unknown', and 179 numbers. All are compared as words" in shown.err
+    assert "; accuracy; " in shown.out
+
+
 # wrong input
+
+
+def test_two_labels_of_a_person_may_be_of_several_aspects(in_folder, capsys):
+    rows = [*labelled(), *({"id": f"q{item}", "annotator": "gpt-4o", "label": "good"} for item in range(40))]
+    write_rows("labels.csv", [{**row, "aspect": aspect} for aspect in ("fluency", "relevance") for row in rows])
+    message = "Two labels of 'q0' by 'anna'. If they are of several aspects, choose one with --filter COLUMN=VALUE"
+    assert message in refused(capsys, "labels.csv", "--judge", "gpt-4o")
+    assert main(["calibrate", "replace", "labels.csv", "--judge", "gpt-4o", "--filter", "aspect=fluency"]) == 0
+
+
+def test_a_table_that_names_its_people_otherwise_is_refused_with_advice(in_folder, capsys):
+    write_rows("labels.csv", [{"item": row["id"], "worker": row["annotator"], "rating": 3} for row in labelled()])
+    error = refused(capsys, "labels.csv", "--judge", "gpt-4o")
+    assert "labels.csv: no column 'annotator'. Found: item, worker, rating. The column that names the person" in error
 
 
 def test_a_judge_who_is_not_named_among_several_is_asked_for(folder, capsys):

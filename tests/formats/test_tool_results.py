@@ -268,6 +268,29 @@ def test_data_without_judgments_is_reported_by_row(tmp_path: Path) -> None:
     assert "no judgments" in row
 
 
+# Probabilities of several judges
+
+PROBS: Mapping[str, Any] = {"id": "a1", "row": 4, "instruction": "Name a bird.", "outputs": ["A robin.", "A wren."]}
+
+
+def test_each_judge_of_a_pair_has_a_row_with_its_probabilities(tmp_path: Path) -> None:
+    given = {**PROBS, "human": 2, "language": "th", "probs": {"small": [0.6, 0.2], "large": [0.0, 1.0]}}
+    one, other = read(written(tmp_path, given, name="judges.jsonl"))
+    assert (one["id"], one["model"], one["label"], one["language"]) == ("a1", "small", "second", "th")
+    assert (one["candidate"], one["otherCandidate"], one["source"]) == ("A robin.", "A wren.", "Name a bird.")
+    assert result_of(one).probabilities == pytest.approx({"first": 0.75, "second": 0.25})
+    assert result_of(one).other_probability == pytest.approx(0.2)
+    assert (result_of(one).verdict, result_of(other).verdict, other["model"]) == ("first", "second", "large")
+    assert one["extra"] == {"row": 4}
+
+
+@pytest.mark.parametrize("given", [None, [], [0.5], [0.9, 0.9], [0, 0], ["0.5", 0.5], [0.2, 0.3, 0.5], [-0.1, 0.5]])
+def test_what_is_not_two_probabilities_is_no_verdict(tmp_path: Path, given: object) -> None:
+    [row] = read(written(tmp_path, {**PROBS, "probs": {"small": given}}, name="judges.jsonl"))
+    assert failure_of(row).kind == "unreadable"
+    assert "label" not in row
+
+
 # CJE
 
 

@@ -152,7 +152,23 @@ def test_a_resample_is_the_sample_with_items_repeated():
     # An item does not form a pair with its own copy, which matters only for this measure.
     for name in set(NAMES) - {"pairwise_accuracy"}:
         low, high = np.quantile([values[name] for values in repeated], [0.025, 0.975])
+        if low == high:
+            continue
         assert (figures[name].low, figures[name].high) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_a_measure_that_no_resample_changes_has_no_interval_of_no_width():
+    figures = agreement_figures([1, 2, 3], [1, 2, 3], resamples=60)
+    assert figures["accuracy"].value == figures["kappa"].value == figures["pearson"].value == 1
+    assert (figures["accuracy"].low, figures["accuracy"].high) == (
+        pytest.approx(0.4385, abs=1e-4),
+        1.0,
+    )  # Wilson, 3 of 3
+    for name in ("kappa", "alpha_ordinal", "pearson", "spearman", "pairwise_accuracy", "mean_difference"):
+        assert (figures[name].low, figures[name].high) == (None, None), name
+    passing = agreement_figures([1, 5, 5], [1, 5, 5], pass_from=(3, 3), resamples=60)
+    assert passing["true_positive_rate"].low == pytest.approx(0.3424, abs=1e-4)  # 2 of 2
+    assert passing["true_negative_rate"].low == pytest.approx(0.2065, abs=1e-4)  # 1 of 1
 
 
 def test_the_order_of_items_does_not_matter():

@@ -17,10 +17,8 @@ from polyjudge.statistics.rankings import tie_calibrated_accuracy
 from polyjudge.statistics.resampling import (
     Floats,
     MeanError,
-    equal_items,
     mean_error,
     resampled_mean,
-    widened_share,
 )
 
 from .annotators import RaterPair, between_annotators, with_each_annotator
@@ -129,9 +127,11 @@ def measure_agreement(
         how=how,
         found=agreement_by_language(matched.pairs, options, matched.without_verdict),
         parts=agreement_by_part(matched.pairs, options, matched.without_verdict),
-        means=_means(judged, matched, shares=options.words or options.preferences),
+        means=_means(judged, matched, options),
         between=between_annotators(matched, **drawn) if several else (),
-        with_each=with_each_annotator(judged, matched, **drawn) if several else (),
+        with_each=with_each_annotator(judged, matched, on_one_scale=_on_one_scale(matched, options, mapped), **drawn)
+        if several
+        else (),
         orders=order_effects(judged, labels, **drawn),
         scales=scales,
         mapped=mapped,
@@ -139,10 +139,28 @@ def measure_agreement(
     )
 
 
-def _means(judged: Sequence[Rating], matched: Matched, *, shares: bool) -> Mapping[str, MeanError]:
-    """Return the means of both sides; of `shares`, an interval ends at 0 and 1."""
+def _on_one_scale(
+    matched: Matched, options: AgreementOptions, mapped: tuple[Span, Span] | None
+) -> Callable[[Sequence[Pair]], Sequence[Pair]] | None:
+    """Return what makes scores comparable with the labels of one person; None if only their orders are."""
+    if mapped is not None:
+        return partial(on_judges_scale, judge=mapped[0], labels=mapped[1])
+    if options.pass_from is not None and matched.alpha_level == "nominal":
+        return partial(_passing, pass_from=options.pass_from)
+    is_of_words = options.words and any(pair.judge not in (0.0, 1.0) for pair in matched.pairs)
+    return None if is_of_words or options.scales_differ else list
+
+
+def _passing(pairs: Sequence[Pair], pass_from: tuple[float, float]) -> Sequence[Pair]:
+    judge, people = pass_from
+    return [replace(each, judge=float(each.judge >= judge), people=float(each.people >= people)) for each in pairs]
+
+
+def _means(judged: Sequence[Rating], matched: Matched, options: AgreementOptions) -> Mapping[str, MeanError]:
+    """Return the means of both sides; of shares, an interval ends at 0 and 1."""
+    shares = options.words or options.preferences
     clusters, weights = [pair.cluster for pair in matched.pairs], weights_of(matched.pairs)
-    scored = [(rating.value, rating.cluster or rating.id) for rating in judged if rating.value is not None]
+    scored = [(given, each.cluster or each.id) for each in judged if (given := _score(each, options)) is not None]
     values = (
         [pair.judge for pair in matched.pairs],
         [pair.people for pair in matched.pairs],
@@ -154,6 +172,11 @@ def _means(judged: Sequence[Rating], matched: Matched, *, shares: bool) -> Mappi
         "labels": _within(mean_error(values[1], clusters, weights=weights), is_share=labels),
         "judgeOfAllItems": _within(mean_error(values[2], [cluster for _, cluster in scored]), is_share=every),
     }
+
+
+def _score(rating: Rating, options: AgreementOptions) -> float | None:
+    """Return a score as it is compared with labels."""
+    return rating.verdict if options.preferences and rating.verdict is not None else rating.value
 
 
 def _within(found: MeanError, *, is_share: bool) -> MeanError:
@@ -250,7 +273,6 @@ def _figures(pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: Ag
     figures |= dict.fromkeys(_undefined(judge, people, options), Figure())
     if options.pass_from is not None:
         figures |= _verdict_figures(measured, judge, people, options)
-        figures |= _rates_with_interval(figures, people, options.pass_from, weights)
     if figures["accuracy"].value is not None and without_verdict:
         figures |= _of_every_item(pairs, without_verdict, options)
     count = sum(count * (count - 1) // 2 for count in Counter(groups).values())
@@ -329,18 +351,3 @@ def _verdict_figures(
     if options.words:
         return {name: figures[name] for name in CATEGORY_MEASURES}
     return {"accuracy": figures["accuracy"], "kappa_of_verdicts": figures["kappa"]}
-
-
-def _rates_with_interval(
-    figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float], weights: Floats | None
-) -> dict[str, Figure]:
-    """Return rates, those of exactly 0 or 1 with Wilson's interval: the bootstrap would give one of no width.
-
-    Of items with weights it is that of the number of equal items that say as much.
-    """
-    own = np.ones(len(people)) if weights is None else weights
-    passes = np.array(people) >= pass_from[1]
-    every, passed, failed = (equal_items(own[chosen]) for chosen in (slice(None), passes, ~passes))
-    counts = dict.fromkeys(("accuracy", "base_rate", "judge_rate"), every)
-    counts |= {"true_positive_rate": passed, "true_negative_rate": failed}
-    return {name: widened_share(figures[name], count) for name, count in counts.items()}

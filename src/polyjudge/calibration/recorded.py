@@ -128,6 +128,7 @@ def _not_measured(
     return {
         **NEEDS_QUESTIONS,
         **_of_people(agreement),
+        **_of_scales(agreement),
         **({} if languages.keys() - {NO_LANGUAGE} else _NO_LANGUAGES),
         **reasons,
         **({} if has_spans else _NO_SPANS),
@@ -180,6 +181,15 @@ def _of_people(agreement: AgreementResult | None) -> Mapping[str, str]:
     if agreement.matched.annotators < 2:
         return {"agreement among people": "the labels are of one person, or do not name the person"}
     return {"replacement of a person": "it needs a test of its own"} if agreement.matched.annotators > 2 else {}
+
+
+def _of_scales(agreement: AgreementResult | None) -> Mapping[str, str]:
+    scales = agreement.scales if agreement is not None and agreement.mapped is None else None
+    if scales is None or not scales.differ:
+        return {}
+    (low, high), (lowest, highest) = scales.judge, scales.labels
+    why = f"the scores go from {low:g} to {high:g}, the labels from {lowest:g} to {highest:g}"
+    return {"accuracy, kappa and mean difference": why}
 
 
 def _why(found: Effect | Unmeasured) -> str:
@@ -346,7 +356,9 @@ def _with_verdict(known: LanguageTrust, found: RecordedLanguage) -> LanguageTrus
     if found.labels < known.labels:
         return known
     ordering = found.ordering if found.labels else None
-    known = replace(known, verdicts=found.verdicts, ordering=ordering, people_ordering=found.people)
+    known = replace(
+        known, verdicts=found.verdicts, ordering=ordering, people_ordering=found.people, labels=found.labels
+    )
     if known.comparisons or not found.labels:
         return known
     return replace(

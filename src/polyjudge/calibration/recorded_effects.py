@@ -17,11 +17,12 @@ from polyjudge.records.calibration import Effect, Figure
 from polyjudge.statistics.resampling import Floats, clustered_mean, draws, hull, ratio, share_of_wins
 
 from .cards import family_of
-from .effects import PICKS, SHARE, choice_sentence, without_few
+from .effects import PICKS, choice_sentence, without_few
 from .matching import Pair
 from .monotonicity import NOTICEABLE
 
 MORE_PICKS = "share of picks, 0 without bias"
+OF_THE_RANGE = "share of the range of the scores"
 RANKS = "share of the ranks, 0 without bias"
 PARTIAL = "rank correlation, 0 without bias"
 _MIN_PER_LANGUAGE = 5
@@ -267,11 +268,12 @@ class RecordedVerdictsOf:
         span = (max(every) - min(every)) or 1.0
         found = [((max(scores) - min(scores)) / span, each.cluster or each.id) for scores, each in rows]
         differ, size = sum(value > 0 for value, _ in found), _mean(found)
-        words = (
-            f"{differ} of {len(found)} texts got different scores, {size.value or 0:.1%} of the scale apart on average."
-        )
+        apart = f"{size.value or 0:.1%} of the range of all scores apart on average"
+        words = f"{differ} of {len(found)} texts got different scores, {apart}."
         about = "the same question asked several times"
-        return _effect("repeats_recorded", about, size, SHARE, len(found), f"The same question asked again: {words}")
+        return _effect(
+            "repeats_recorded", about, size, OF_THE_RANGE, len(found), f"The same question asked again: {words}"
+        )
 
 
 _NO_TEXTS = "the rows have no texts of different length"

@@ -23,6 +23,8 @@ _PEOPLE = {"human", "person", "people", "expert", "crowd", "annotator"}
 """Kinds of annotators who are people."""
 _LOOKED_AT = 100
 _LONGEST_LIST = 400
+_LONGEST_ID = 60
+_OF_RUNS = ("provenance.model", "provenance.rubric")
 
 
 def are_annotators(options: argparse.Namespace) -> bool:
@@ -40,6 +42,7 @@ def are_annotators(options: argparse.Namespace) -> bool:
 def read_annotators(options: argparse.Namespace) -> tuple[Sides, str]:
     """Read labels by judges and people; return both sides, and the name of the judge."""
     found = read_side(options.results, "label", options)
+    _refuse_two_labels(found)
     names = {each.annotator: each.kind for each in found.ratings}
     people = _people(options, names)
     judge = _judge(options, sorted(names.keys() - people))
@@ -48,6 +51,17 @@ def read_annotators(options: argparse.Namespace) -> tuple[Sides, str]:
     others.ratings = [each for each in found.ratings if each.annotator in people and each.annotator != judge]
     name_systems(judged, others)
     return Sides(judged, others, options.results), judge
+
+
+def _refuse_two_labels(found: Ratings) -> None:
+    """Raise ConfigError if an annotator labelled an item twice."""
+    seen = set[tuple[str, str, str]]()
+    for each in found.ratings:
+        labelled = (each.annotator, each.id, each.system)
+        if labelled in seen:
+            which = "If they are of several aspects, choose one with --filter COLUMN=VALUE; else leave one out"
+            raise ConfigError(f"Two labels of {each.id[:_LONGEST_ID]!r} by {each.annotator!r}. {which}.")
+        seen.add(labelled)
 
 
 def _people(options: argparse.Namespace, names: Mapping[str, str]) -> Collection[str]:
@@ -94,7 +108,8 @@ def judge_of(options: argparse.Namespace, judges: Sequence[JudgeIdentity], annot
     wanted: str = options.judge_of_results
     if len(judges) > 1:
         names = one_line(", ".join(f"{_title(each)} by {each.rubric}" for each in judges), _LONGEST_LIST)
-        advice = "Choose one with --filter provenance.model=NAME or --filter provenance.rubric=NAME"
+        columns = ("model", "extra.scorer") if judges[0].rubric_fingerprint == RECORDED else _OF_RUNS
+        advice = f"Choose one with {' or '.join(f'--filter {column}=NAME' for column in columns)}"
         raise ConfigError(f"The results are of several judges: {names}. {advice}.")
     if not judges:
         return recorded_judge(wanted or annotator, options.rubric_of_results) if wanted or annotator else None

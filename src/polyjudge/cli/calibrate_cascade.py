@@ -2,15 +2,18 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.calibration.cascade_items import cascade_items, read_evidence
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
-from polyjudge.formats.ratings import Ratings
-from polyjudge.formats.row_files import spooled
+from polyjudge.formats.ratings import Ratings, label_column
+from polyjudge.formats.row_files import named_rows_of, spooled
+from polyjudge.formats.tools import tool_format_of
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.cascades import CascadePlan
@@ -18,27 +21,30 @@ from polyjudge.records.codec import to_json
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.cascades import cascade_blocks
 from polyjudge.store.cascade_plans import write_plan
+from polyjudge.text.display import one_line
 
 from .calibrating import write_figures
 from .cascade_learning import agreement_rule, learn_plan
 from .cascade_options import add_guarantee_options, target_share
 from .options import Several, add_force_option, check_output
-from .output import print_warning
+from .output import print_warning, warn_of_skipped
 from .progress import counted
-from .rating_sides import add_rating_options, check_labels, read_side
-from .tables import filtered_table_options_of
+from .rating_sides import add_rating_options, check_labels, read_side, show_column
+from .tables import filtered_table_options_of, table_options_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    results = "results of each judge for the same items, in the order in which the judges are to be asked"
-    add("results", type=Path, nargs="+", metavar="RESULTS", help=results)
-    labels = "people's labels of a random sample of the items: rows with id and label"
+    results = "results of each judge for the same items, in the order in which the judges are to be asked; or one file "
+    add("results", type=Path, nargs="+", metavar="RESULTS", help=f"{results}of several judges")
+    labels = "people's labels of a random sample of the items: rows with id and label; default: those in RESULTS"
     add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
     wanted = "minimum share of answers that agree with people, such as 0.85"
     add("--target", type=target_share, metavar="SHARE", help=wanted)
     add_guarantee_options(add)
+    later = "guarantee the share among later items, not also among the items of RESULTS without a label"
+    add("--long-run", action="store_true", help=later)
     sure = "column of the judge's confidence, from 0 to 1; default: that of token probabilities or repeats"
     add("--confidence", default="", metavar="COLUMN", help=sure)
     add_rating_options(add)
@@ -54,8 +60,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read results and labels, learn, and show what it gives; exit 1 if the target cannot be guaranteed."""
-    if not options.labels:
-        raise ConfigError("No labels given. Give people's labels of a random sample of the items with --labels FILE.")
     if options.target is None:
         raise ConfigError(
             "No target given. Give the minimum share of answers that agree with people, such as --target 0.85."
@@ -68,10 +72,9 @@ def run(options: argparse.Namespace) -> int:
     output, options.output = options.output, None  # the report goes to stdout, the plan to the file
     write_figures(options, found, cascade_blocks(plan, language_table()))
     if not plan.groups:
-        print(
-            "polyjudge: the target cannot be guaranteed; no plan was written. Lower --target, or give more labels.",
-            file=sys.stderr,
-        )
+        fewer = " --long-run takes fewer labels, and is about later items alone." if plan.coming else ""
+        refused = "the target cannot be guaranteed; no plan was written. Lower --target, or give more labels."
+        print(f"polyjudge: {refused}{fewer}", file=sys.stderr)
         return 1
     if output is not None:
         write_plan(output, plan, force=options.force)
@@ -80,33 +83,81 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> CascadePlan:
-    labels = Ratings()
-    label_files = [spooled(path) for path in options.labels]
-    read_side(label_files, "label", options, into=labels)
-    check_labels(labels, label_files)
-    if not any(rating.value is not None for rating in labels.ratings):
-        raise DataError(
-            "no labels found. Give labels with values, or name their column with --label.", path=label_files[0]
-        )
-    paths = [spooled(path) for path in options.results]
-    judged = [read_side([path], "score", options) for path in paths]
-    _check_items(dict(zip(paths, judged, strict=True)), label_files[0], labels)
+    options.results = [spooled(path) for path in options.results]
+    sources = _sources(options)
+    judged = [read_side([source.path], "score", source.options) for source in sources]
+    labels, label_file = _labels(options, sources[0])
+    _check_items({source.name: side for source, side in zip(sources, judged, strict=True)}, label_file, labels)
     rule = agreement_rule(judged, labels, options)
-    table = filtered_table_options_of(options)
-    evidence = [read_evidence(path, table, rule, options.confidence) for path in paths]
+    evidence = [
+        read_evidence(source.path, filtered_table_options_of(source.options), rule, options.confidence)
+        for source in sources
+    ]
     facts = [fact for each in evidence for fact in each.values()]
+    items = cascade_items(judged, evidence, labels, rule)
     return learn_plan(
-        cascade_items(judged, evidence, labels, rule),
-        [_judge(side, path) for side, path in zip(judged, options.results, strict=True)],
+        items,
+        [_judge(side, source.path) for source, side in zip(sources, judged, strict=True)],
         rule,
         options,
         options.target,
         repeats=max((fact.repeats for fact in facts), default=1),
         token_probabilities=any(fact.has_tokens for fact in facts),
+        coming={} if options.long_run else Counter(item.language for item in items if item.agrees is None),
     )
 
 
-def _check_items(judged: Mapping[Path, Ratings], label_file: Path, labels: Ratings) -> None:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The rows of one judge."""
+
+    path: Path
+    options: argparse.Namespace
+    """With a filter for the judge, if the file has the rows of several."""
+    name: str
+
+
+def _sources(options: argparse.Namespace) -> list[_Source]:
+    """Return the rows of each judge: a file each, or those of one file, in the order in which it names its judges."""
+    paths: list[Path] = options.results
+    if len(paths) > 1 or tool_format_of(paths[0]) is None:
+        return [_Source(path, options, str(path)) for path in paths]
+    rows = (row for _, row in named_rows_of(paths[0], filtered_table_options_of(options)))
+    judges = dict.fromkeys(str(row["model"]) for row in rows if not isinstance(row, str) and row.get("model"))
+    if len(judges) < 2:
+        return [_Source(paths[0], options, str(paths[0]))]
+    return [_Source(paths[0], _only(options, judge), f"{paths[0]} ({one_line(judge, 60)})") for judge in judges]
+
+
+def _only(options: argparse.Namespace, judge: str) -> argparse.Namespace:
+    chosen = argparse.Namespace(**vars(options))
+    chosen.filter = [*(each for each in options.filter if not each.startswith("model=")), f"model={judge}"]
+    return chosen
+
+
+def _labels(options: argparse.Namespace, first: _Source) -> tuple[Ratings, Path]:
+    """Read the labels, and return them with their file."""
+    labels = Ratings()
+    files = [spooled(path) for path in options.labels]
+    if files:
+        read_side(files, "label", options, into=labels)
+        warn_of_skipped(labels.problems, labels.skipped)
+        check_labels(labels, files)
+    else:
+        column = options.label or label_column(first.path, table_options_of(options), in_results=True)
+        if not column:
+            raise ConfigError(
+                "No labels given. Give people's labels of a random sample of the items with --labels FILE."
+            )
+        show_column(options, first.path, column)
+        files = [first.path]
+        read_side(files, "label", first.options, column=column, into=labels, in_results=True)
+    if not any(rating.value is not None for rating in labels.ratings):
+        raise DataError("no labels found. Give labels with values, or name their column with --label.", path=files[0])
+    return labels, files[0]
+
+
+def _check_items(judged: Mapping[str, Ratings], label_file: Path, labels: Ratings) -> None:
     """Refuse results without rows, and results that have no labelled item in common."""
     for path, side in judged.items():
         if not side.ratings:
@@ -131,7 +182,7 @@ def _check_items(judged: Mapping[Path, Ratings], label_file: Path, labels: Ratin
         _warn_of_missing(path, "item of the other results", sorted(set[str]().union(*ids) - own))
 
 
-def _warn_of_missing(path: Path, what: str, missing: Sequence[str]) -> None:
+def _warn_of_missing(path: str, what: str, missing: Sequence[str]) -> None:
     if missing:
         count = counted(len(missing), what, what.replace("item ", "items ") if " " in what else "")
         has = "has" if len(missing) == 1 else "have"

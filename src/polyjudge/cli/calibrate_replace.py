@@ -15,17 +15,25 @@ from polyjudge.calibration.replacement import (
 )
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError
+from polyjudge.formats.ratings import Ratings
+from polyjudge.formats.row_files import column_map, is_table
+from polyjudge.formats.tools import tool_format_of
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.replacement import replacement_blocks, replacement_json
+from polyjudge.text.display import one_line
 
 from .annotators import are_annotators, judge_of, read_annotators
 from .calibrate_agreement import scale_span, scales_of_options
 from .calibrating import add_to_card, check_card, write_figures
 from .options import Several, add_report_options, at_least, check_output, whole
+from .output import print_warning
+from .progress import counted
 from .rating_sides import Sides, add_rating_options, are_words, pass_rule, read_sides
+from .tables import table_options_of
 
+_LONGEST_LIST = 400
 _SCORINGS: dict[str, ScoringName] = {"accuracy": "accuracy", "rmse": "negative RMSE"}
 
 
@@ -65,9 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read both sides, test, report, and add the result to the judge's card."""
     check_output(options.output, [*options.results, *options.labels, options.card], force=options.force)
-    sides, annotator = (
-        (read_sides(options), "") if options.labels or not are_annotators(options) else (read_annotators(options))
-    )
+    sides, annotator = _read(options)
     judge = judge_of(options, sides.judged.judges, annotator)
     result = _measured(options, sides)
     title = f"{judge.provider}/{judge.model}" if judge else ""
@@ -76,11 +82,42 @@ def run(options: argparse.Namespace) -> int:
     return int(not _is_met(options.fail_unless, result))
 
 
+def _read(options: argparse.Namespace) -> tuple[Sides, str]:
+    """Return both sides, and the name of the judge if it is one of the annotators."""
+    if options.labels or not are_annotators(options):
+        if not options.labels:
+            _need_people(options)
+        return read_sides(options), ""
+    return read_annotators(options)
+
+
+def _need_people(options: argparse.Namespace) -> None:
+    """Raise DataError if a table has neither verdicts of a judge nor names of annotators."""
+    path: Path = options.results[0]
+    if path.is_dir() or not is_table(path) or tool_format_of(path) is not None:
+        return
+    known = column_map(path, table_options_of(options))
+    if known.found and not {"score", "outcome", "annotator"} & {*known.found, *known.columns}:
+        found = one_line(", ".join(known.found), _LONGEST_LIST)
+        advice = "The column that names the person of each label must be called 'annotator', or give --labels of people"
+        raise DataError(f"no column 'annotator'. Found: {found}. {advice}", path=path)
+
+
+def _warn_of_words(labels: Ratings) -> None:
+    """Say that numbers are compared as words, because some labels are words."""
+    words = [each.category for each in labels.ratings if each.value is None and each.category]
+    numbers = sum(each.value is not None and not each.category for each in labels.ratings)
+    if words and numbers:
+        shown = f"labels have {counted(len(words), 'word')}, such as {one_line(repr(words[0]), 60)}"
+        print_warning(f"{shown}, and {counted(numbers, 'number')}. All are compared as words, by accuracy.")
+
+
 def _measured(options: argparse.Namespace, sides: Sides) -> ReplacementResult:
     if sides.others.ratings and not any(each.annotator for each in sides.others.ratings):
         raise DataError(
             "no column 'annotator'. Each label needs the name of the person who gave it.", path=sides.paths[0]
         )
+    _warn_of_words(sides.others)
     rule = pass_rule(options, sides.others)
     if rule is None and are_words(sides.others) and not are_words(sides.judged):
         raise ConfigError("The labels are pass and fail. Give --pass-from, the judge's lowest score that passes.")

@@ -33,6 +33,11 @@ def agreement_rule(judged: Sequence[Ratings], labels: Ratings, options: argparse
     if label_from is not None and (pass_from is not None or knows):
         return AgreementRule(same="pass", pass_from=pass_from, label_pass_from=label_from)
     if label_from is None and pass_from is None:
+        prefers = any(rating.verdict is not None for each in judged for rating in each.ratings)
+        if prefers and {rating.value for rating in labels.ratings if rating.value is not None} <= {0.0, 1.0, 2.0}:
+            raise ConfigError(
+                "The labels are numbers, the verdicts preferences. Write the labels first, second or tie."
+            )
         raise ConfigError("The labels are scores. Give --tolerance, or --pass-from and --label-pass-from.")
     if label_from is None:
         raise ConfigError("--pass-from needs --label-pass-from, the lowest label that passes. Give both.")

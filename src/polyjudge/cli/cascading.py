@@ -111,7 +111,7 @@ def _learn(
         return too_many_unjudged(scores.unjudged, scores.items, options.max_unjudged, scores.unjudged_by_kind)
     _spend(options, summary.spent)
     plan = _plan(target, judges, answers, labels, options, coming)
-    sys.stderr.writelines(BLOCK_FORMATS["text"](cascade_blocks(plan, language_table())))
+    sys.stderr.writelines(BLOCK_FORMATS["text"](cascade_blocks(plan, language_table(), "the items asked about")))
     if not plan.groups:
         print(
             "polyjudge: the target cannot be guaranteed; the remaining items were not judged. Lower --cascade, or "

@@ -89,6 +89,7 @@ def _read_sides(options: argparse.Namespace, against: Sequence[Path]) -> Sides:
     judged, others = read_side(options.results, "score", options), Ratings()
     for path, column in columns.items():
         read_side([path], "label", options, column=column, into=others, in_results=in_results)
+    _warn_of_no_rating(others)
     if in_results:
         first = next(iter(columns))
         return Sides(judged, others, options.results, show_column(options, first, columns[first]))
@@ -183,7 +184,16 @@ def read_side(
         read_ratings(path if in_results else input_of(path, columns.table), columns, found)
     if into is None:
         warn_of_skipped(found.problems, found.skipped)
+        _warn_of_no_rating(found)
     return found
+
+
+def _warn_of_no_rating(ratings: Ratings) -> None:
+    """Say which words were read as no rating, since they may be categories."""
+    if ratings.no_rating:
+        words = ", ".join(map(repr, sorted(set(ratings.no_rating))))
+        count = counted(len(ratings.no_rating), "row")
+        print_warning(f"{count} with {words} read as no rating. If that is a category, write it with another word.")
 
 
 def rating_columns(

@@ -10,7 +10,9 @@ WORDS = {
     **dict.fromkeys(("fail", "failed", "no", "false", "incorrect", "bad"), 0.0),
 }
 PREFERENCES = {"first": 1.0, "second": 0.0, "tie": 0.5}
-_NO_RATING = {"", "none", "null", "nan", "n/a", "skip", "skipped", "cannot read this language", "unsure"}
+_NO_RATING = frozenset(
+    ("", "none", "null", "nan", "n/a", "na", "<na>", "#n/a", "skip", "skipped", "unsure", "cannot read this language")
+)
 
 
 def number_of(given: object) -> float | str | None:

@@ -1,6 +1,6 @@
 """Read the ratings of people and judges from any file of rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -41,11 +41,9 @@ LARGEST = 1e12
 """Larger than any scale; beyond it sums and squares would not be exact."""
 ALL_INDEPENDENT = "none"
 """Given in place of a column of clusters: no items belong together."""
-_NAMES = ("score", "label")
-_JUDGES_OWN = ("verdict", "rating", "annotation")
+_NAMES, _JUDGES_OWN = ("score", "label"), ("verdict", "rating", "annotation")
 """Columns that are labels in a file of labels, but may be the judge's own in a file that has its scores too."""
-_MAX_PROBLEMS_SHOWN = 5
-_LONGEST = 400
+_MAX_PROBLEMS_SHOWN, _LONGEST = 5, 400
 
 
 class Rating(Struct, frozen=True, kw_only=True):
@@ -107,6 +105,8 @@ class Ratings:
     """Ratings that are the scores of judged rows."""
     default_columns: set[str] = field(default_factory=set[str])
     """The columns of the ratings where none was chosen: `score`, `label` or both."""
+    no_rating: list[str] = field(default_factory=list[str])
+    """Words such as `none` that were read as no rating."""
     named: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
     """The descriptions of judges that occurred in rows, most of which are the same."""
     systems: set[str] = field(default_factory=set[str])
@@ -248,8 +248,8 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         return given
     if isinstance(probability := probability_of(row), str):
         return probability
-    _note_row(row, columns, given, notes)
     words = {each.strip().casefold() for each in found if isinstance(each, str)}
+    _note_row(row, columns, given, notes, () if category else words)
     return Rating(
         id=str(row["id"]),
         value=given,
@@ -324,9 +324,12 @@ def _no_column(columns: RatingColumns) -> _NoColumn:
     return _NoColumn(f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}")
 
 
-def _note_row(row: Mapping[str, Any], columns: RatingColumns, given: float | None, notes: Ratings) -> None:
-    """Note the judge of a row, and where its rating was found."""
+def _note_row(
+    row: Mapping[str, Any], columns: RatingColumns, given: float | None, notes: Ratings, words: Iterable[str]
+) -> None:
+    """Note the judge of a row, where its rating was found, and words that are no rating."""
     _name_judge(row, notes)
+    notes.no_rating += [word for word in words if word] if columns.categories and given is None else []
     if not columns.value and given is not None:
         notes.default_columns.add("label" if row.get("score") in (None, "") else "score")
     notes.of_judges += row.get("outcome") == "result" and columns.value == "" and "label" not in row

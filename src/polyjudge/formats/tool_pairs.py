@@ -1,4 +1,4 @@
-"""Read recorded preferences between two outputs: AlpacaEval, PandaLM, LLMBar and JudgeBench as they are published."""
+"""Read recorded preferences between two outputs: AlpacaEval, PandaLM, LLMBar, JudgeBench, probabilities of judges."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeGuard, cast
 
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import each_json_line
@@ -22,6 +22,8 @@ from .tools import ToolRows
 _SCORES: Mapping[str, float] = {"first": 1.0, "tie": 0.5, "second": 0.0}
 _NUMBERED: Mapping[str, Preference] = {"1": "first", "2": "second", "0": "tie", "tie": "tie"}
 _LETTERED: Mapping[str, Preference] = {"A>B": "first", "B>A": "second", "A=B": "tie", "B=A": "tie"}
+_ROUNDED = 1e-3
+"""Probabilities may be rounded."""
 _TURNED: Mapping[str, Preference] = {"first": "second", "second": "first", "tie": "tie"}
 
 
@@ -202,6 +204,52 @@ def judge_bench(path: Path) -> ToolRows:
         label = _LETTERED.get(_text(row.get("label")))
         found = _row(str(row.get("pair_id") or ""), _of_orders(members), texts, label=label, extra=rest)
         yield line, {**found, "category": _benchmark(_text(row.get("source")))}
+
+
+def judge_probabilities(path: Path) -> ToolRows:
+    """Yield a row for each judge of a pair: `probs` has its probabilities that the first and the second is better."""
+    seen, tags = Occurrences(), LanguageTags()
+    for line, row in each_json_line(path):
+        if isinstance(row, str):
+            yield line, row
+            continue
+        outputs, probs = row.get("outputs"), row.get("probs")
+        if not isinstance(outputs, list) or len(cast(list[object], outputs)) != 2 or not isinstance(probs, Mapping):
+            yield line, "expected two 'outputs', and 'probs' by judge"
+            continue
+        first, second = cast(list[object], outputs)
+        texts = {"candidate": first, "otherCandidate": second, "source": row.get("instruction")}
+        label = _NUMBERED.get(_text(row.get("human")).casefold())
+        rest = _rest(row, "id", "instruction", "outputs", "human", "probs", "language")
+        own_id = row.get("id")
+        item = counted_id(texts, tuple(texts), seen, tags) if own_id in (None, "") else _text(own_id)
+        for judge, given in cast(Row, probs).items():
+            found = _row(item, _of_probabilities(given, judge), texts, label=label, extra=rest)
+            yield line, {**found, "language": row["language"]} if row.get("language") else found
+
+
+def _of_probabilities(given: object, judge: str) -> Outcome:
+    """Return the verdict of a judge that gave a probability for each of two outputs."""
+    listed = cast(list[object], given) if isinstance(given, list) else []
+    pair = [each for each in listed if _is_share(each)]
+    if len(listed) != 2 or len(pair) != 2 or not 0 < sum(pair) <= 1 + _ROUNDED:
+        shown = _text(cast(object, given))
+        reason = f"{shown[:40]!r} is not two probabilities, of which the sum is at most 1."
+        return Failure(reason, "unreadable", shown, model=judge)
+    first = pair[0] / sum(pair)
+    verdict = _preferred(first)
+    return JudgeResult(
+        score=_SCORES[verdict],
+        reason="",
+        verdict=verdict,
+        model=judge,
+        probabilities={"first": first, "second": 1 - first},
+        other_probability=max(1 - sum(pair), 0.0),
+    )
+
+
+def _is_share(given: object) -> TypeGuard[float]:
+    return isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1 + _ROUNDED
 
 
 def _benchmark(source: str) -> str:

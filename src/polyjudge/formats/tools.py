@@ -68,6 +68,12 @@ TOOL_FORMATS: tuple[ToolFormat, ...] = (
         "tool_pairs:judge_bench",
         _keys("pair_id", "question", "response_model", "response_A"),
     ),
+    ToolFormat(
+        "pairs with the probabilities of several judges",
+        (".jsonl",),
+        "tool_pairs:judge_probabilities",
+        (*_keys("outputs"), r'"probs"\s*:\s*\{'),
+    ),
     ToolFormat("CJE draws", (".jsonl",), "tool_scores:cje", _keys("prompt_id", "response", "judge_score")),
     ToolFormat("Inspect log", (".eval",), "tool_inspect:inspect_archive", (r"\APK",)),
     ToolFormat("Inspect log", (".json",), "tool_inspect:inspect_json", _keys("status", "eval", "run_id")),

@@ -133,7 +133,11 @@ def _annotators(result: AgreementResult) -> Iterator[Block]:
     yield Heading(2, "Annotators")
     names = tuple(dict.fromkeys(name for pair in pairs for name in pair.figures))
     rows = tuple(
-        (f"{pair.first} and {pair.second}", str(pair.items), *(figure_text(pair.figures[name], 3) for name in names))
+        (
+            f"{pair.first} and {pair.second}",
+            str(pair.items),
+            *(figure_text(pair.figures.get(name, Figure()), 3) for name in names),
+        )
         for pair in pairs
     )
     header = ("Compared", "Items", *(name.replace("_", " ").capitalize() for name in names))

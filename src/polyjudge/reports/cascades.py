@@ -38,8 +38,8 @@ def agreement_sentence(rule: AgreementRule) -> str:
     return _AGREEMENT[rule.same].format(tolerance=rule.tolerance or 0.0)
 
 
-def cascade_blocks(plan: CascadePlan, table: LanguageTable) -> Iterator[Block]:
-    """Yield the guarantee of a plan, its thresholds and what other targets would give."""
+def cascade_blocks(plan: CascadePlan, table: LanguageTable, items: str = "all items") -> Iterator[Block]:
+    """Yield the guarantee of a plan, its thresholds and what other targets would give; `items` says of which items."""
     names = [judge_name(judge) for judge in plan.judges]
     title = f"agreement of {_percent(plan.target)}" if plan.groups else f"no guarantee of {_percent(plan.target)}"
     yield Heading(1, f"Cascade of {' → '.join(names)}: {title}")
@@ -50,7 +50,7 @@ def cascade_blocks(plan: CascadePlan, table: LanguageTable) -> Iterator[Block]:
         yield _threshold_table(plan.groups, names, table)
     if plan.curve:
         yield Heading(2, "What other targets would give")
-        yield curve_table(plan.curve, names, "the items asked about" if plan.coming else "all items")
+        yield curve_table(plan.curve, names, items)
         yield Lines(
             (
                 "Each row is a separate guarantee: choose the target before you look at the rows. No model was "

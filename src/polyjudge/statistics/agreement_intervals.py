@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from polyjudge.records.calibration import Figure
 
 from .rankings import Spearman, Sums, joined, pair_rates, weighted_pairs
-from .resampling import Codes, Floats, Weights, codes_of, draws, ratio, scores_of, within
+from .resampling import Codes, Floats, Weights, codes_of, draws, equal_items, ratio, scores_of, widened_share, within
 
 MAX_CATEGORIES = 200
 """With more different values the measures of categories are None."""
@@ -96,8 +96,9 @@ def agreement_figures(
     """Compute all measures of agreement (see the module) between scores of a judge and of people for the same items.
 
     Intervals are percentile intervals of a bootstrap over clusters (by default items), or for very many items those of
-    a jackknife (`LeftOutGroups`). They have no width if the measure is the same in every resample, such as an accuracy
-    of 1. Values are None where they are undefined, such as the correlation with a constant rater.
+    a jackknife (`LeftOutGroups`). If a measure is the same in every resample, these show nothing: shares of 0 and 1
+    have Wilson's interval, other measures have none. Values are None where they are undefined, such as the correlation
+    with a constant rater.
 
     With `groups`, pairs are formed within a group; measures without pairs do not change. With `weights`, of mean 1, an
     item counts as so many, a pair with the product of both; for more than 5,000 items there are then no measures of
@@ -109,7 +110,9 @@ def agreement_figures(
     drawn = draws(names, len(sample.first), resamples=resamples, seed=seed, base=sample.weights)
     blocks = [{name: values for measure in measures for name, values in measure(weights).items()} for weights in drawn]
     found = {name: drawn.figure(np.concatenate([block[name] for block in blocks])) for name in blocks[0]}
-    return {name: _within_scale(name, found.get(name, Figure(None))) for name in NAMES}
+    counts = _share_counts(sample, pass_from)
+    shown = {name: _within_scale(name, found.get(name, Figure(None))) for name in NAMES}
+    return {name: _with_width(each, counts.get(name)) for name, each in shown.items()}
 
 
 def _within_scale(name: str, found: Figure) -> Figure:
@@ -117,6 +120,23 @@ def _within_scale(name: str, found: Figure) -> Figure:
     if name == "mean_difference":
         return found
     return within(found, 0.0 if name in _SHARES else -1.0 if name in _CORRELATIONS else -np.inf, 1.0)
+
+
+def _share_counts(sample: _Sample, pass_from: tuple[float, float] | None) -> dict[str, int]:
+    """Return of how many items each share is; with weights, the number of equal items that say as much."""
+    own = np.ones(len(sample.first)) if sample.weights is None else sample.weights
+    counts = {"accuracy": equal_items(own)}
+    if pass_from is not None:
+        passes = sample.second >= pass_from[1]
+        counts |= dict.fromkeys(("base_rate", "judge_rate"), counts["accuracy"])
+        counts |= {"true_positive_rate": equal_items(own[passes]), "true_negative_rate": equal_items(own[~passes])}
+    return counts
+
+
+def _with_width(found: Figure, count: int | None) -> Figure:
+    """Return a figure with Wilson's interval, if it is a share of 0 or 1 of so many items; never one of no width."""
+    known = widened_share(found, count) if count else found
+    return Figure(known.value) if known.low is not None and known.low == known.high else known
 
 
 def _sample(
