@@ -14,8 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from polyjudge.calibration.correction import usual_scale
 from polyjudge.statistics.estimates import corrected_mean
-from polyjudge.statistics.informative import distance_to_ends, inclusion_probabilities, sizes, systematic_sample
+from polyjudge.statistics.informative import (
+    denser_end,
+    distance_to_ends,
+    inclusion_probabilities,
+    sizes,
+    systematic_sample,
+)
 
 PATH = Path(os.environ.get("POLYJUDGE_DATA", "")) / "wmt23_mqm_meta.tar.gz"
 DRAWS, SIZES, COVERED = 1_000, (50, 100), 100
@@ -87,8 +94,8 @@ def informative_sizes(judges: list[np.ndarray]) -> np.ndarray:
     """Return the sizes of segments by two signals: scores far from the ends of their scale, and a spread of systems."""
     signals: dict[str, np.ndarray] = {}
     for place, scores in enumerate(judges):
-        bounds = float(scores.min()), float(scores.max())
-        signals[f"ends {place}"] = distance_to_ends(scores.ravel(), bounds).reshape(scores.shape).mean(axis=0)
+        ends = usual_scale([float(scores.min()), float(scores.max())]) or (denser_end(scores.ravel()),)
+        signals[f"ends {place}"] = distance_to_ends(scores.ravel(), ends).reshape(scores.shape).mean(axis=0)
         signals[f"spread {place}"] = scores.std(axis=0)
     return sizes(signals, judges[0].shape[1])
 

@@ -87,7 +87,10 @@ def test_links_between_pages_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
-SAID_TWICE = {"polyjudge judges what language models write, in any language"}  # on both first pages
+SAID_TWICE = {  # on both first pages
+    "polyjudge judges what language models write, in any language, and measures whether the judge itself is reliable"
+    " in that language"
+}
 RUN = 8
 _NO_PROSE = re.compile(r"^```.*?^```$|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 _END = re.compile(r"\n\s*\n|\n(?=[-*#\d])|\|")

@@ -46,18 +46,20 @@ def test_policies_go_from_few_answers_to_many_and_the_last_asks_for_no_confidenc
 
 
 def test_labels_play_no_part_in_the_policies_that_are_tested():
-    items = made(1, 100, 60)
-    swapped = [
-        CascadeItem(each.id, "", each.confidences, None if each.agrees is None else (False, False), each.costs)
-        for each in items
-    ]
-    thresholds = [
-        {group.thresholds for group in learn(given, target, 0.1).groups.values()}
-        for given in (items,)
-        for target in (0.5, 0.6)
-    ]
-    assert all(thresholds)
-    assert learn(swapped, 0.5, 0.1).groups == {}
+    items = made(1, 300, 200)
+    tested = policies([each for each in items if each.agrees is None], 2)
+    found = set()
+    for seed, errors in enumerate((0.3, 0.5, 0.7)):
+        draw = random.Random(seed)
+        labelled = [
+            each
+            if each.agrees is None
+            else replace(each, agrees=tuple(draw.random() > errors * (1 - sure) for sure in each.confidences))
+            for each in items
+        ]
+        found |= {guaranteed(labelled, target, 0.1) for target in (0.7, 0.8, 0.9)} - {None}
+    assert len(found) > 3
+    assert found <= set(tested)
 
 
 @pytest.mark.parametrize("labelled", [150, 600])

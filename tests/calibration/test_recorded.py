@@ -178,6 +178,19 @@ def test_the_verdict_is_that_of_the_order_of_items_with_enough_labels(values, co
     assert card.languages["de"].verdict == verdict
 
 
+@pytest.mark.parametrize("preferences", [False, True])
+def test_labels_of_an_informative_sample_count_by_the_inverse_of_their_probability(preferences):
+    # Of 100 items, the judge is right on 80; its errors are drawn four times as often.
+    right = [Rating(id=f"r{n}", value=float(n % 2), probability=0.1) for n in range(8)]
+    wrong = [Rating(id=f"w{n}", value=float(n % 2), probability=0.4) for n in range(8)]
+    judged = [*right, *(replace(each, value=1 - each.value) for each in wrong)]
+    labelled = [replace(each, is_preference=preferences) for each in (*right, *wrong)]
+    found = measured(judged, labelled, preferences=preferences).verdicts.ordering
+    plain = [replace(each, probability=None) for each in labelled]
+    assert found.value == pytest.approx(0.8)
+    assert measured(judged, plain, preferences=preferences).verdicts.ordering.value == pytest.approx(0.5)
+
+
 def test_labels_on_which_people_themselves_differ_do_not_make_a_judge_unreliable():
     judged = [replace(each, language="de") for each in scores([-each for each in PEOPLE])]
     noise = [PEOPLE[(item * 7 + 3) % 40] for item in range(40)]
@@ -212,6 +225,20 @@ def test_a_smaller_file_replaces_nothing_on_the_card():
     small = with_recorded(large, measured(judged[:10], labels(PEOPLE[:10])), {})
     assert (small.recorded, small.effects, small.agreement) == (large.recorded, large.effects, large.agreement)
     assert small.languages == large.languages
+
+
+def test_shares_of_verdicts_of_a_smaller_file_without_labels_replace_nothing_either():
+    judged = [replace(each, language="de") for each in scores()]
+    large = with_recorded(CARD, measured(judged), {})
+    small = with_recorded(large, measured([replace(each, value=None) for each in judged[:10]]), {})
+    assert (large.languages["de"].verdicts.value, small.languages) == (1.0, large.languages)
+
+
+def test_a_card_keeps_the_newest_fifty_runs():
+    card = CARD
+    for number in range(60):
+        card = with_recorded(card, measured(scores()[:5]), {"number": number})
+    assert [run["number"] for run in card.runs] == list(range(10, 60))
 
 
 def test_pass_and_fail_make_the_order_the_area_under_the_curve():

@@ -17,7 +17,8 @@ from polyjudge.records.outcomes import JudgeResult, Provenance, outcome_row
 from polyjudge.records.spans import ErrorSpan
 from polyjudge.statistics.logistic import fit_logistic, probabilities, threshold_for
 from polyjudge.statistics.span_matching import IN_SOURCE, Mark, SpanAnnotation
-from polyjudge.verdicts.span_consensus import consensus_spans, read_consensus, voted_spans, weights_of
+from polyjudge.store.span_consensus import read_consensus
+from polyjudge.verdicts.span_consensus import consensus_spans, voted_spans, weights_of
 from polyjudge.verdicts.span_pieces import AnnotatedText, feature_names, features, kinds_of, pieces
 
 SPANS = Path(os.environ.get("POLYJUDGE_DATA", "")) / "spans_dev.jsonl.gz"
@@ -210,10 +211,10 @@ def test_what_was_learnt_is_saved_and_read_and_other_files_are_refused(tmp_path)
     path.write_text(json.dumps(to_json(consensus)), encoding="utf-8")
     assert read_consensus(path) == consensus
     for content, message in (
-        ("{", "cannot be read"),
-        ("[]", "not a consensus"),
-        ('{"kind": "span consensus", "schemaVersion": 9}', "9"),
-        (json.dumps({**to_json(consensus), "annotators": ["x"]}), "another version of polyjudge"),
+        ("{", "is not JSON"),
+        ("[]", "is not a consensus"),
+        ('{"kind": "span consensus", "schemaVersion": 9}', "of version 1"),
+        (json.dumps({**to_json(consensus), "annotators": ["x"]}), "other features"),
     ):
         path.write_text(content, encoding="utf-8")
         with pytest.raises(DataError, match=message):

@@ -1,5 +1,7 @@
 """Several systems are corrected where the correction holds for them, and refused where it does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -96,6 +98,20 @@ def test_the_correction_is_learnt_on_the_reference_if_one_is_named():
         correct_systems(few, SystemOptions(reference=["old"]))
 
 
+def test_a_system_with_labels_of_few_documents_is_neither_checked_nor_ranked():
+    # All its labels are of documents on which the judge errs in the same way: that says little of the system.
+    random, names = np.random.default_rng(3), dict.fromkeys(LEVELS, 6.0)
+    found = {name: system(random, level, first=1000 * number)[0] for number, (name, level) in enumerate(names.items())}
+    old = found["old"]
+    documents = np.where(np.isin(np.arange(400), old.places), np.arange(400) % 4, np.arange(400)) + 5000
+    few = labelled({**found, "old": replace(old, people=old.people - 1, clusters=documents)})
+    result = correct_systems(few)
+    assert [*result.checks] == ["ours", "theirs"]
+    assert (by_name(result.overall)["old"].status, by_name(result.overall)["old"].group) == ("not reliable here", None)
+    with pytest.raises(ConfigError, match="'old' has labels in 4 clusters; 5 are needed"):
+        correct_systems(few, SystemOptions(reference=["old"]))
+
+
 def test_a_margin_shows_that_the_correction_carries_over_and_lets_small_shifts_pass():
     given, _ = systems(names=dict.fromkeys(LEVELS, 6.0), old={"shift": -0.5, "labels": 300})
     assert correct_systems(given).checks["old"].verdict == "does not carry over"
@@ -188,3 +204,13 @@ def test_the_interval_of_each_system_covers_its_own_mean(labels):
         found = correct_systems(given, SystemOptions(only_these=True))
         covered += [each.figure.low <= means[each.system] <= each.figure.high for each in found.overall.systems]
     assert 0.92 <= np.mean(covered) <= 0.97
+
+
+def test_a_correction_that_holds_is_rarely_refused_for_scores_with_a_few_large_errors():
+    # A sample without one of the rare errors varies much less than the others, and must not look different.
+    refused = 0
+    for seed in range(60):
+        rare = {"penalty": lambda random, count: -4.0 * (random.random(count) < 0.07), "labels": 25}
+        given, _ = systems(seed, dict.fromkeys(map(str, range(8)), 6.0), **dict.fromkeys(map(str, range(8)), rare))
+        refused += any(check.verdict == "does not carry over" for check in correct_systems(given).checks.values())
+    assert refused <= 6

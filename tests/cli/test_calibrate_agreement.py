@@ -324,6 +324,16 @@ def test_labels_of_other_items_correct_a_pass_rate_and_nothing_else(folder, caps
     assert "--pass-from" in capsys.readouterr().err
 
 
+def test_labels_of_an_informative_sample_do_not_correct_other_items(folder, capsys):
+    header, *rows = Path("l.csv").read_text(encoding="utf-8").splitlines()
+    lines = [f"{header},inclusionProbability", *(f"{row},{0.2 + place % 2 / 2}" for place, row in enumerate(rows))]
+    Path("l.csv").write_text("\n".join(lines), encoding="utf-8")
+    write_rows("new.jsonl", ({"id": f"n{n}", "score": n} for n in range(100)))
+    given = ("new.jsonl", "--elsewhere", "r.jsonl", "--labels", "l.csv", "--pass-from", "51")
+    assert main(["calibrate", "correct", *given]) == 2
+    assert "have different values of 'inclusionProbability'" in capsys.readouterr().err
+
+
 def test_rows_without_a_language_are_not_taken_for_all(folder, capsys):
     tags = {"": 10, "fr": 90}
     write_rows(

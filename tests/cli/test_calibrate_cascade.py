@@ -72,6 +72,23 @@ def test_a_plan_names_the_judges_and_the_guarantee(recorded, capsys):
     assert 0 < next(point.cost for point in plan.curve if point.target == 0.85) < 1
 
 
+def test_a_damaged_row_is_named_with_its_line(recorded, capsys):
+    lines = Path("cheap.jsonl").read_text(encoding="utf-8").splitlines()
+    lines[2] = json.dumps({**json.loads(lines[2]), "probabilities": 3})
+    Path("cheap.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert learn("--target", "0.85") == 2
+    assert "cheap.jsonl:3: " in capsys.readouterr().err
+
+
+def test_labels_of_an_informative_sample_guarantee_nothing(recorded, capsys):
+    labels = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    write("labels.jsonl", ({**row, "inclusionProbability": 0.25} for row in labels))
+    assert learn("--target", "0.85") == 0
+    write("labels.jsonl", ({**row, "inclusionProbability": 0.5 - place % 2 / 4} for place, row in enumerate(labels)))
+    assert learn("--target", "0.85") == 2
+    assert "have different values of 'inclusionProbability'" in capsys.readouterr().err
+
+
 def test_a_target_that_cannot_be_guaranteed_is_exit_1_and_no_plan(recorded, capsys):
     assert learn("--target", "0.99", "--output", "plan.json") == 1
 

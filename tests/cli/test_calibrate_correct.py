@@ -58,7 +58,7 @@ def test_labels_with_and_without_a_probability_are_not_mixed(judged, capsys):
     assert f"the label of {labels[3]['id']!r} has no 'inclusionProbability'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("chance", [0, 1.2, -1, "often", True, [0.5]])
+@pytest.mark.parametrize("chance", [0, 1.2, -1, "often", True, [0.5], pytest.param(10**400, id="huge")])
 def test_a_label_with_a_wrong_probability_is_reported_and_left_out(judged, capsys, chance):
     labels, _ = judged
     labels[0]["inclusionProbability"] = chance
@@ -343,3 +343,19 @@ def test_a_file_without_labels_is_refused_with_the_reason(in_folder, capsys, per
         assert message in capsys.readouterr().err
     assert main(["calibrate", "correct", "unfilled.csv", "--label", "label", "--per", per]) == 2
     assert "unfilled.csv: the label column is empty" in capsys.readouterr().err
+
+
+def test_labels_of_few_documents_and_languages_without_a_label_are_reported(in_folder, capsys):
+    rows = [
+        {"id": f"i{n}", "document": f"d{n // 5}", "language": "de" if n < 50 else "th", "score": n % 5 + 1}
+        for n in range(60)
+    ]
+    write("judged.jsonl", rows)
+    write("labels.jsonl", [{"id": f"i{n}", "label": n % 4 + 1} for n in range(20)])
+    assert main(["calibrate", "correct", "judged.jsonl", "--labels", "labels.jsonl"]) == 0
+    warnings = capsys.readouterr().err
+    assert "20 labels are of 4 clusters of related items" in warnings
+    assert "no label is in th: the figure over all items assumes" in warnings
+    write("labels.jsonl", [{"id": f"i{n}", "label": n % 4 + 1} for n in range(0, 60, 5)])
+    assert main(["calibrate", "correct", "judged.jsonl", "--labels", "labels.jsonl"]) == 0
+    assert "warning" not in capsys.readouterr().err

@@ -129,6 +129,10 @@ def test_scales_are_mapped_when_both_are_given(in_folder, capsys):
         (labelled(items=1), "0 people with at least 30 items"),
         (labelled(differs=(7, 7, 9)), "all labels of 'badru' equal those of 'anna'"),
         (labelled(differs=(20, 7, 9)), "all labels of 'anna' equal the judge's, but not those of other people"),
+        (
+            [{**row, "inclusionProbability": 0.5 if row["id"] == "q7" else 0.4} for row in labelled()],
+            "different probabilities of being labelled",
+        ),
     ],
 )
 def test_without_what_the_test_assumes_there_is_no_answer(rows, why, in_folder, capsys):

@@ -140,6 +140,20 @@ def test_a_vote_needs_no_people(spans, capsys):
     assert all("probability" not in span for row in rows_of("v.jsonl") for span in row["spans"])
 
 
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_texts_of_several_judges_meet_without_people(spans, with_ids, capsys):
+    assert calibrate("consensus", spans, "--save", "c.json", "--spans", "with.jsonl") == 0
+    rows = [{**row, "segment": row.get("segment") or row["id"]} for row in rows_of(spans)]
+    judges = [row for row in rows if not row["annotator"].startswith("human")]
+    write_rows("judges.jsonl", [{k: v for k, v in row.items() if k != "id" or with_ids} for row in judges])
+
+    assert calibrate("consensus", "judges.jsonl", "--model", "c.json", "--spans", "alone.jsonl") == 0
+
+    found = {row["candidate"]: row["spans"] for row in rows_of("alone.jsonl")}
+    assert len(rows_of("alone.jsonl")) == 24
+    assert found == {row["candidate"]: row["spans"] for row in rows_of("with.jsonl")}
+
+
 def test_options_that_exclude_each_other_and_other_files_are_refused(spans, capsys):
     assert calibrate("consensus", spans, "--at-least", 2, "--precision", 0.5) == 2
     assert calibrate("consensus", spans, "--at-least", 2, "--save", "c.json") == 2

@@ -86,6 +86,7 @@ def test_a_changed_judge_is_noticed_after_a_few_questions_and_fails_the_command_
     assert result["confirmed"] == result["askedTwice"] == result["flips"] == result["asked"]
     assert result["calls"] <= 2 * result["asked"] + 4
     assert result["shift"]["value"] == -20
+    assert result["shift"].get("low") is None  # it would not hold: the watch ended when the change looked large
     assert result["eValue"] >= result["needed"] == 20
     watch("--format", "markdown", "--false-alarms", "0.03")
     printed = capsys.readouterr().out
@@ -332,11 +333,23 @@ def test_what_cannot_be_pinned_or_asked_is_explained(pinned, capsys):
         assert "Traceback" not in printed
 
 
-def test_a_damaged_pinned_set_or_history_is_reported_with_its_place(pinned, capsys):
+def test_damaged_lines_of_the_history_are_skipped_and_an_unfinished_one_is_resumed(pinned, capsys):
+    history = Path(".polyjudge/watch/scored/history.jsonl")
+    watch()
+    history.write_text('{"schemaVersion": 1, "name": 3}\nno\n' + history.read_text(encoding="utf-8"), encoding="utf-8")
+    capsys.readouterr()
+    watch()
+    warnings = capsys.readouterr().err
+    assert "history.jsonl:1: cannot be used" in warnings
+    assert "history.jsonl:2: is not JSON" in warnings
+    rows = history.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert [json.loads(row)["seed"] for row in rows[2:]] == [0, 3], "no order is asked twice"
+    history.write_text("".join(rows[:3]) + rows[3][:40], encoding="utf-8")
+    assert found(capsys)["seed"] == 3
+
+
+def test_a_damaged_pinned_set_is_reported_with_its_place(pinned, capsys):
     folder = Path(".polyjudge/watch/scored")
-    (folder / "history.jsonl").write_text('{"schemaVersion": 1, "name": 3}\n', encoding="utf-8")
-    watch(code=2)
-    assert "history.jsonl:1: cannot be used" in capsys.readouterr().err
     (folder / "pinned.json").write_text("{}", encoding="utf-8")
     watch(code=2)
     assert "pinned.json: not a pinned set of version 1" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.errors import DataError
+from polyjudge.errors import ConfigError
 from polyjudge.languages.table import language_table
 from polyjudge.pages.sampling import Source, read_sample
 from polyjudge.store.cascade_plans import read_plan
@@ -143,8 +143,10 @@ def test_people_get_the_abstentions_to_label(job, capsys):
     sample = read_sample(source, 1_000, 0)
 
     assert set(sample.items) == abstained
-    with pytest.raises(DataError, match="no column 'kinds'"):
+    with pytest.raises(ConfigError, match="no row has the column 'kinds'"):
         read_sample(replace(source, filters={"kinds": frozenset(["abstained"])}), 10, 0)
+    with pytest.raises(ConfigError, match=r"no row has kind=refused. Values of kind: abstained"):
+        read_sample(replace(source, filters={"kind": frozenset(["refused"])}), 10, 0)
     assert main(["report", "s.jsonl"]) == 0
     assert f"Let people label what the cascade left to them: {len(abstained)} items" in capsys.readouterr().out
 
@@ -183,9 +185,12 @@ def test_the_limits_hold_for_learning_and_judging_together(job, capsys):
         (["--cascade", "labels.csv"], "not a cascade plan: the file is not JSON"),
         (["--cascade", "0.85"], "Give --labels, or the file of a plan"),
         (["--labels", "labels.csv"], "--labels is for --cascade SHARE"),
+        (["--pass-from", "0"], "--pass-from is for --cascade SHARE"),
         (["--cascade", "0.85", "--labels", "labels.csv"], "Give --pass-from"),
         (["--cascade", "0.85", "--labels", "items.jsonl", "--pass-from", "50"], "items.jsonl"),
         (["--cascade", "0.85", "--labels", "others.csv", "--pass-from", "50"], "No label matches an item"),
+        (["--cascade", "0.85", "--labels", "scores.csv"], "Give --tolerance, or --pass-from"),
+        (["--cascade", "0.85", "--labels", "unequal.csv", "--pass-from", "50"], "'inclusionProbability'"),
         ([*LEARN, "--cache", "none"], "Leave out --cache none"),
         ([*LEARN, "--refresh"], "--refresh works with a plan only"),
         ([*LEARN, "--engine", "ray"], "one machine only"),
@@ -194,8 +199,11 @@ def test_the_limits_hold_for_learning_and_judging_together(job, capsys):
 )
 def test_wrong_use_is_exit_2_with_one_message(job, capsys, options, message):
     Path("others.csv").write_text("id,label\nx,pass\ny,fail\n")
+    Path("scores.csv").write_text("id,label\ni1,20\ni2,85\n")
+    Path("unequal.csv").write_text("id,label,inclusionProbability\ni1,pass,0.2\ni2,fail,0.4\n")
     assert main([*ARGUMENTS, *options]) == 2
     assert message in capsys.readouterr().err
+    assert job.asked == 0
 
 
 def test_a_plan_is_refused_for_other_judges_rubrics_and_repeats(job, capsys):
@@ -210,7 +218,9 @@ def test_a_plan_is_refused_for_other_judges_rubrics_and_repeats(job, capsys):
         (["--judge", "local/cheap"], "not for local/cheap"),
         (["--rubric", "translation"], "another rubric or prompt"),
         (["--repeats", "3"], "learnt with repeats: 1, not 3"),
-        (["--labels", "labels.csv"], "a plan already has its thresholds"),
+        (["--labels", "labels.csv"], "A plan has its thresholds already"),
+        (["--tolerance", "1"], "--tolerance is for --cascade SHARE. A plan has its thresholds already"),
+        (["--by-language"], "--by-language is for --cascade SHARE. A plan has its thresholds already"),
     ]
     for options, message in changes:
         capsys.readouterr()
@@ -288,6 +298,35 @@ def test_a_killed_run_resumes_without_paying_twice(job):
     assert len(different) < 2 * COUNT
 
 
+def in_pairs():
+    """Write pairs of texts and labels of them, and return the command that asks about them."""
+    for name in ("ours", "theirs"):
+        lines = [{"id": f"i{place}", "candidate": f"{name} item-{place}", "language": "ar"} for place in range(COUNT)]
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
+    labels = Path("labels.csv").read_text().replace("pass", "first").replace("fail", "second")
+    Path("labels.csv").write_text(labels)
+    return ["pairwise", "ours.jsonl", "theirs.jsonl", "--judge", "local/cheap,local/dear", "--output", "p.jsonl"]
+
+
+def test_repeated_questions_about_pairs_agree_with_people_by_their_verdict(job, capsys):
+    seen = Counter()
+
+    def choose(model, prompt):
+        """Prefer what people prefer, but once of three times depend on the order, which makes it a tie."""
+        prefers_first = truth(int(re.search(r"item-(\d+)", prompt)[1]))
+        shown_first = prompt.index("ours") < prompt.index("theirs")
+        seen[model, prompt] += 1
+        is_tie = not shown_first and seen[model, prompt] == 1
+        return json.dumps({"verdict": "A" if (prefers_first == shown_first) != is_tie else "B", "reason": ""})
+
+    job.speak, job.tokens = choose, None
+    assert main([*in_pairs(), "--cascade", "0.85", "--labels", "labels.csv", "--repeats", "3"]) == 0
+
+    [found] = read_plan(Path("p.jsonl.cascade.json")).groups.values()
+    assert (found.answered[0], found.errors) == (found.labels, 0)
+    assert {round(row["score"], 4) for row in rows("p.jsonl")} == {0.8333, 0.1667}
+
+
 def test_pairs_can_be_asked_as_a_cascade(job, capsys):
     def choose(model, prompt):
         place = int(re.search(r"item-(\d+)", prompt)[1])
@@ -303,13 +342,7 @@ def test_pairs_can_be_asked_as_a_cascade(job, capsys):
         return [(f'{start}"', 0.0, {}), (verdict, math.log(sure), {other: math.log(1 - sure)}), (f'"{end}', 0.0, {})]
 
     job.speak, job.tokens = choose, choice
-    for name in ("ours", "theirs"):
-        lines = [{"id": f"i{place}", "candidate": f"{name} item-{place}", "language": "ar"} for place in range(COUNT)]
-        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
-    labels = Path("labels.csv").read_text().replace("pass", "first").replace("fail", "second")
-    Path("labels.csv").write_text(labels)
-    command = ["pairwise", "ours.jsonl", "theirs.jsonl", "--judge", "local/cheap,local/dear", "--output", "p.jsonl"]
-    assert main([*command, "--cascade", "0.85", "--labels", "labels.csv"]) == 0
+    assert main([*in_pairs(), "--cascade", "0.85", "--labels", "labels.csv"]) == 0
 
     found = rows("p.jsonl")
     assert {row.get("answeredBy", row.get("kind")) for row in found} == {"local/cheap", "local/dear", "abstained"}

@@ -1,6 +1,7 @@
 """`polyjudge compare A B`: formats, gates, baselines, refusals."""
 
 import json
+import random
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -141,6 +142,35 @@ def test_a_rule_that_cannot_fail_for_lack_of_items_is_not_passed(rule, folder, c
     assert as_json(capsys, "--fail-on", rule)["undecided"]
     assert compare("--fail-on", rule, "--format", "github") == 0
     assert f"::warning title=polyjudge compare::{sentence}\n" in capsys.readouterr().out
+
+
+def in_no_document(effect, *, items=40):
+    drawn = random.Random(3)
+    for name, more in (("a.jsonl", 0.0), ("b.jsonl", effect)):
+        write_rows(name, ({"id": f"q{place}", "score": 3 + more + drawn.gauss(0, 1)} for place in range(items)))
+
+
+def test_few_items_without_documents_say_what_they_show_if_they_are_independent(in_folder, capsys):
+    in_no_document(1.5)
+
+    assert compare() == 0
+    shown = capsys.readouterr().out
+
+    assert "There are too few items to tell: 48 items are needed" in shown
+    assert "If no two items are of one document (separate questions, say), B would be better by +1" in shown
+    alone = as_json(capsys)["ifIndependent"]
+    known = as_json(capsys, "--cluster", "none")
+    for name in ("before", "detectable", "verdict"):
+        assert alone[name] == known["overall"]["score"][name]
+    assert alone["p"] == pytest.approx(known["overall"]["score"]["p"], abs=0.001)
+    assert "ifIndependent" not in known
+
+
+def test_the_change_that_one_language_shows_does_not_depend_on_the_weights(in_folder, capsys):
+    for items in (40, 60):
+        in_no_document(0.3, items=items)
+        found = as_json(capsys)
+        assert found["languagesAlike"]["detectable"] == pytest.approx(found["overall"]["score"]["detectable"])
 
 
 def test_related_items_count_as_one_cluster_for_a_rule(folder, capsys):

@@ -246,4 +246,17 @@ def test_a_file_without_scores_is_named(in_folder, capsys):
     Path("e.csv").write_text("", encoding="utf-8")
 
     assert main(["rank", "a.csv", "e.csv"]) == 2
-    assert capsys.readouterr().err.endswith("polyjudge: e.csv: no scores found\n")
+    assert capsys.readouterr().err.endswith("polyjudge: e.csv: no scores found (--score COLUMN)\n")
+
+
+def test_few_items_without_documents_say_what_they_show_if_they_are_independent(in_folder, capsys):
+    unnamed = [{**row, "document": ""} for row in scores(items=20, languages=("fr",), best=2.0, worst=0.0)]
+    write_rows("all.jsonl", [{name: value for name, value in row.items() if value} for row in unnamed])
+
+    found = ranked(capsys, "all.jsonl")
+
+    assert {each["group"] for each in found["overall"]["systems"]} == {1}
+    assert [each["group"] for each in found["ifIndependent"]["systems"]] == [1, 2]
+    assert main(["rank", "all.jsonl"]) == 0
+    assert "the order would be best > worst. If that is so, set cluster to none" in capsys.readouterr().out
+    assert "ifIndependent" not in ranked(capsys, "all.jsonl", "--cluster", "none")

@@ -206,7 +206,8 @@ def test_wrong_files_are_refused_with_what_is_wrong(folder, capsys):
     assert "labels found, but no verdicts" in refused(capsys, "--from", "own.csv", *common)
     assert "Judge the texts first" in refused(capsys, "--from", "answers.csv", *common)
     assert "no such" in refused(capsys, "--from", "missing.jsonl", *common).casefold()
-    assert "needs --from RESULTS" in refused(capsys, "--labels", "labels.csv")
+    for option, value in {"--labels": "labels.csv", "--pass-from": "0", "--cluster": "doc", "--leave-out": "x"}.items():
+        assert f"{option} needs --from RESULTS" in refused(capsys, option, value)
     Path("empty.jsonl").write_text("", encoding="utf-8")
     assert refused(capsys, "--from", "empty.jsonl", *common)
 

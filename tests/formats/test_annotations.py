@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
+from polyjudge.formats.annotation_files import write_annotations
+from polyjudge.formats.converting import RowsToConvert
 from polyjudge.formats.error_spans import error_span, marked_span, mqm_score
 from polyjudge.formats.row_files import rows_from
 from polyjudge.rubrics.penalties import penalty_of
@@ -78,6 +80,9 @@ def test_the_errors_of_one_person_in_a_text_are_one_row(tmp_path: Path) -> None:
         ("source issue", "minor", 0),
         ("creative reinterpretation", "Major", 0),
         ("Accuracy/Mistranslation", "Critical", 25),
+        ("punctuation", "Minor", 0.1),
+        ("non_translation", "major", 25),
+        ("creative_reinterpretation", "minor", 0),
         (None, "undecided", 0),
     ],
 )
@@ -90,7 +95,9 @@ def test_the_weight_of_a_category_and_severity_counts_before_that_of_the_severit
 
 
 def test_a_span_in_the_source_has_no_place_in_the_target() -> None:
-    candidate, source, span = marked_span("Hallo.", "Hello <v>you</v>.", severity="minor", category="Accuracy/Omission")
+    candidate, source, [span] = marked_span(
+        "Hallo.", "Hello <v>you</v>.", severity="minor", category="Accuracy/Omission"
+    )
     assert (candidate, source) == ("Hallo.", "Hello you.")
     assert (span["start"], span["end"], span["sourceStart"], span["sourceText"]) == (None, None, 6, "you")
 
@@ -105,6 +112,103 @@ def test_a_row_that_does_not_fit_is_left_out_and_never_shifted(tmp_path: Path) -
     path = write(tmp_path, "mqm_ende.tsv", HEADER, "a\tshort", mqm("a", "r1", "Hallo.", "No-error", "No-error"))
     rows, problems = read(path)
     assert ([row["system"] for row in rows], problems) == (["a"], ["expected 9 fields, found 2"])
+
+
+NEW_HEADER = "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata"
+
+
+def of_2023(place: str, number: str, target: str, severity: str, *, doc: str = "d1", metadata: str = "{}") -> str:
+    return "\t".join(("a", doc, place, number, "r1", "Hello.", target, "Accuracy/Addition", severity, metadata))
+
+
+def test_tables_from_wmt23_on_have_a_row_for_each_segment(tmp_path: Path) -> None:
+    lines = (
+        of_2023("1", "4", "<v>Hallo</v>.", "Major", metadata='{"note":"x"}'),
+        of_2023("1", "4", "Hallo<v>.</v>", "Minor", metadata='{"note":"y"}'),
+        of_2023("2", "5", "Hallo.", "No-error"),
+    )
+    rows, problems = read(write(tmp_path, "mqm_ende.tsv", NEW_HEADER, *lines))
+    assert ([(row["id"], row["label"]) for row in rows], problems) == ([("en-de/4", -6.0), ("en-de/5", 0.0)], [])
+    assert [span["extra"]["metadata"] for span in rows[0]["spans"]] == ['{"note":"x"}', '{"note":"y"}']
+    assert rows[1]["extra"] == {"docSegId": "2", "metadata": "{}"}
+
+
+def test_a_number_that_several_segments_have_is_no_id(tmp_path: Path) -> None:
+    lines = (of_2023("1", "0", "Hallo.", "Minor"), of_2023("2", "0", "Hallo.", "Minor"))
+    rows, _ = read(write(tmp_path, "mqm_ende.tsv", NEW_HEADER, *lines))
+    assert [row["id"] for row in rows] == ["en-de/d1/1", "en-de/d1/2"]
+    lines = (mqm("a", "r1", "Hallo.", "Other", "Minor"), mqm("a", "r1", "Gruss.", "x", "Minor").replace("d1", "d2"))
+    rows, _ = read(write(tmp_path, "mqm_ende.tsv", HEADER, *lines))
+    assert [row["id"] for row in rows] == ["en-de/d1/1", "en-de/d2/1"]
+
+
+def test_tables_with_the_names_of_wmt22_are_read(tmp_path: Path) -> None:
+    header = "year source_lang target_lang document_id doc_segment_id system_id rater_id source reference candidate"
+    line = "2022\ten\tzh\td1\t3\ta\tr1\tOne.\tR.\t<v>C</v>.\taccuracy/x\tmajor"
+    [row], _ = read(write(tmp_path, "scores.tsv", "\t".join(f"{header} category severity".split()), line))
+    assert (row["id"], row["system"], row["annotator"], row["label"]) == ("en-zh/d1/3", "a", "r1", -5.0)
+    assert (row["candidate"], row["reference"], row["language"]) == ("C.", "R.", "zh")
+
+
+def test_test_sentences_with_a_planted_error_are_left_out_and_counted(tmp_path: Path) -> None:
+    lines = (of_2023("1", "1", "Hallo.", "No-error"), of_2023("1", "1", "Hallo.", "HOTW-test"))
+    [row], problems = read(write(tmp_path, "mqm_ende.tsv", NEW_HEADER, *lines))
+    assert (row["spans"], row["label"], problems) == ([], 0.0, ["an attention check, left out"])
+
+
+def test_quoted_fields_are_read_as_csv_and_other_quotation_marks_are_kept(tmp_path: Path) -> None:
+    quoted = mqm("a", "r1", '"Er sagt ""<v>ja</v>""."', "Other", "Minor")
+    [row], _ = read(write(tmp_path, "mqm_ende.tsv", HEADER, quoted))
+    assert (row["candidate"], row["spans"][0]["start"]) == ('Er sagt "ja".', 9)
+    plain = mqm("a", "r2", '"Ja"<v>,</v> sagt er.', "Other", "Minor", source='"Yes"')
+    rows, _ = read(write(tmp_path, "mqm_ende.tsv", HEADER, quoted, plain))
+    assert [row["candidate"] for row in rows] == ['"Er sagt ""ja""."', '"Ja", sagt er.']
+    assert rows[1]["source"] == '"Yes"'
+
+
+def test_an_error_with_two_places_counts_once_and_is_written_back(tmp_path: Path) -> None:
+    line = mqm("a", "r1", "<v>Gib</v> es <v>auf</v>.", "Other", "Minor")
+    path = write(tmp_path, "mqm_ende.tsv", HEADER, line)
+    [row], _ = read(path)
+    assert (row["candidate"], row["label"]) == ("Gib es auf.", -1.0)
+    assert [(span["start"], span["end"], span["text"]) for span in row["spans"]] == [(0, 3, "Gib"), (7, 10, "auf")]
+    write_annotations(RowsToConvert(path), tmp_path / "en-de.tsv", "mqm")
+    assert read(tmp_path / "en-de.tsv")[0] == [row]
+
+
+@pytest.mark.parametrize("target", ["Gib <v>es auf.", "Gib</v> es auf.", "<v>Gib <v>es</v></v> auf."])
+def test_marks_that_are_no_pair_have_no_place(tmp_path: Path, target: str) -> None:
+    [row], _ = read(write(tmp_path, "mqm_ende.tsv", HEADER, mqm("a", "r1", target, "Other", "Minor")))
+    assert (row["candidate"], row["label"], row["spans"][0]["start"]) == ("Gib es auf.", -1.0, None)
+
+
+def test_a_place_in_another_text_than_that_of_the_rating_is_not_taken(tmp_path: Path) -> None:
+    lines = (mqm("a", "r1", "<v>Hallo</v> du.", "x", "Minor"), mqm("a", "r1", "Na hallo <v>du</v>.", "x", "Minor"))
+    [row], _ = read(write(tmp_path, "mqm_ende.tsv", HEADER, *lines))
+    assert [(span["start"], span["text"]) for span in row["spans"]] == [(0, "Hallo"), (None, "du")]
+
+
+def a_folder(folder: Path, output: str, scores: str) -> Path:
+    for name, text in (("sources", "One.\nTwo.\n"), ("system-outputs/en-de", output), ("human-scores", scores)):
+        (folder / name).mkdir(parents=True)
+        file = {"sources": "en-de.txt", "human-scores": "en-de.mqm.seg.score"}.get(name, "a.txt")
+        (folder / name / file).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_folder_whose_files_have_other_numbers_of_segments_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the output of a has 1 segments, other files have 2"):
+        read(a_folder(tmp_path / "short", "Eins.\n", "a\t1\na\t2\n"))
+    rows, _ = read(a_folder(tmp_path / "whole", "Eins.\n\n", "a\t1\na\tNone\n"))
+    assert [(row["id"], row.get("candidate"), row["label"]) for row in rows] == [
+        ("en-de/1", "Eins.", 1.0),
+        ("en-de/2", None, None),
+    ]
+
+
+def test_an_invalid_score_in_a_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"en-de\.mqm\.seg\.score:2: invalid score 'x'"):
+        read(a_folder(tmp_path / "whole", "Eins.\nZwei.\n", "a\t1\na\tx\n"))
 
 
 # Spans
@@ -163,6 +267,28 @@ def test_a_campaign_whose_scores_are_all_0_gets_them_from_its_spans(tmp_path: Pa
     assert rows[0]["spans"][0]["category"] == "Accuracy/Mistranslation"
 
 
+def test_a_rating_without_a_score_has_no_label_where_others_have_one(tmp_path: Path) -> None:
+    lines = (appraise("u1", 3, score=""), appraise("u1", 4, score="70"), appraise("u1", 5, score="nan"))
+    rows, problems = read(write(tmp_path, "scores.csv", *lines))
+    assert [(row["id"], row["label"]) for row in rows] == [("d/3", None), ("d/4", 70.0)]
+    assert problems == ["expected a score as a number"]
+
+
+@pytest.mark.parametrize("score", ["None", "-1", "70.5"])
+def test_a_campaign_is_recognised_by_its_first_row(tmp_path: Path, score: str) -> None:
+    line = appraise("u1", 3, score=score).replace("u1,a,", 'u1,"a, b",')
+    row = read(write(tmp_path, "scores.csv", line, appraise("u1", 4)))[0][0]
+    assert (row["label"], row["system"]) == (None if score == "None" else float(score), "a, b")
+
+
+@pytest.mark.parametrize("place", [(5, 2), (-3, 2)])
+def test_a_place_that_no_text_has_is_none(tmp_path: Path, place: tuple[int, int]) -> None:
+    span = {"start_i": place[0], "end_i": place[1], "severity": "minor"}
+    [row], _ = read(write(tmp_path, "scores.csv", appraise("u1", 3, spans=[span])))
+    [found] = row["spans"]
+    assert (found["start"], found["end"], found["recordedPlace"]) == (None, None, list(place))
+
+
 def test_the_items_of_a_campaign_are_texts_to_be_judged(tmp_path: Path) -> None:
     shared = {"mqm": [], "targetID": "t.a", "sourceText": "Hello.", "itemType": "TGT"}
     items = [
@@ -180,6 +306,27 @@ def test_the_items_of_a_campaign_are_texts_to_be_judged(tmp_path: Path) -> None:
 
 
 # Pearmut
+
+
+def saved(path: Path, *scores: float | None, item_id: str = "en-de-0") -> Path:
+    texts = {f"s{place}": "Hallo." for place, _ in enumerate(scores)}
+    rated = {f"s{place}": {"score": score, "error_spans": []} for place, score in enumerate(scores)}
+    item = {"item_id": item_id, "src": "Hello.", "tgt": texts}
+    line = {"annotation": [rated], "item": [item], "user_id": "u1", "item_i": 0}
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_text_that_was_skipped_has_no_score_if_others_have_one(tmp_path: Path) -> None:
+    rows, _ = read(saved(tmp_path / "esa.jsonl", 70, None))
+    assert [(row["label"], row.get("labelFrom")) for row in rows] == [(70, None), (None, None)]
+    rows, _ = read(saved(tmp_path / "mqm.jsonl", None, None))
+    assert [(row["label"], row.get("labelFrom")) for row in rows] == [(0.0, "spans"), (0.0, "spans")]
+
+
+def test_the_document_in_an_item_of_wmt_is_known(tmp_path: Path) -> None:
+    [row], _ = read(saved(tmp_path / "esa.jsonl", 70, item_id="cs-de_DE_#_edu_#_edu02178_#_0"))
+    assert (row["document"], row["language"]) == ("cs-de_DE_#_edu_#_edu02178", "de-DE")
 
 
 def test_each_system_of_a_pearmut_annotation_is_a_row(tmp_path: Path) -> None:
@@ -211,6 +358,19 @@ def test_a_pearmut_campaign_has_a_row_for_each_text(tmp_path: Path) -> None:
 
 
 # mt-metrics-eval and WMT
+
+
+def test_a_rating_may_be_followed_by_its_rater(tmp_path: Path) -> None:
+    error = {"start": 2, "end": 5, "category": "style", "severity": "minor", "is_source_error": False}
+    lines = (f"a\t{json.dumps({'errors': [error]})}\tr2", "a\tNone\tNone")
+    rows, problems = read(write(tmp_path, "en-de.mqm.merged.seg.rating", *lines))
+    assert [(row["annotator"], row["label"]) for row in rows] == [("r2", -1.0), ("merged", None)]
+    assert not problems
+
+
+def test_scores_of_wmt20_are_separated_by_spaces(tmp_path: Path) -> None:
+    rows, _ = read(write(tmp_path, "zh-en.mqm.sys.score", "a.832 2.5", "ref None"))
+    assert [(row["system"], row["label"]) for row in rows] == [("a.832", 2.5), ("ref", None)]
 
 
 def test_the_name_of_a_rating_is_no_language_pair(tmp_path: Path) -> None:

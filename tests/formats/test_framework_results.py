@@ -82,6 +82,29 @@ def test_words_of_inspect_are_numbers_with_their_words():
     assert by_id["fr"]["extra"]["metadata"]["human"] == 1
 
 
+def inspect_log(path, value):
+    sample = {"id": "a", "epoch": 1, "input": "Hi", "target": "x", "scores": {"kind": {"value": value}}}
+    header = {"run_id": "r", "task": "t", "model": "m", "scorers": [{"name": "kind"}]}
+    path.write_text(json.dumps({"status": "success", "eval": header, "samples": [sample]}), encoding="utf-8")
+    return rows(path)[0]
+
+
+def test_a_word_that_is_no_number_is_named_and_kept(tmp_path):
+    row = inspect_log(tmp_path / "log.json", "toxic")
+    assert (row["outcome"], row["verdict"]) == ("failure", "toxic")
+    assert row["reason"] == "kind gives the word 'toxic', and no number."
+    case = {"name": "a", "inputs": 1, "expected_output": 2, "labels": {"tone": {"name": "tone", "value": "rude"}}}
+    (tmp_path / "report.json").write_text(json.dumps({"name": "r", "cases": [case]}), encoding="utf-8")
+    [row] = rows(tmp_path / "report.json")
+    assert (row["verdict"], row["reason"]) == ("rude", "tone gives the word 'rude', and no number.")
+
+
+def test_several_values_of_the_first_scorer_are_named(tmp_path):
+    row = inspect_log(tmp_path / "log.json", {"short": True, "kind": 3})
+    assert row["subscores"] == {"kind.short": 1.0, "kind.kind": 3.0}
+    assert row["reason"] == "kind gives several values, and none for all: kind.short, kind.kind."
+
+
 def test_a_scorer_that_failed_is_a_missing_rating_and_no_missing_column():
     found = read_ratings(FILES["inspect"], RatingColumns(value="subscores.model_graded_qa"))
     values = {rating.id: rating.value for rating in found.ratings}

@@ -52,6 +52,12 @@ def test_scores_of_a_run_come_with_their_judge_and_failures_without_a_value(tmp_
     assert values(read(path, value="subscores.grammar")) == {"a": 3.0, "b": None, "c": 1.0}
 
 
+def test_a_repeat_with_a_score_that_is_too_large_is_left_out(tmp_path):
+    members = [{"score": score, "provenance": {"provider": "p", "model": "m"}} for score in (3, 10**400, 4)]
+    path = lines(tmp_path / "scores.jsonl", [{"id": "a", "score": 3, "members": members}])
+    assert [rating.repeats for rating in read(path).ratings] == [(3.0, 4.0)]
+
+
 def test_scores_of_two_judges_name_both(tmp_path):
     from msgspec.structs import replace
 

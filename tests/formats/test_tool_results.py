@@ -118,6 +118,20 @@ def test_an_instruction_has_one_id_for_every_model_so_that_models_are_compared_o
     assert one[1]["id"] == f"{other['id']}-2"
 
 
+def test_several_people_on_one_instruction_are_several_annotators_of_one_item(tmp_path: Path) -> None:
+    person = {name: value for name, value in ALPACA.items() if name != "annotator"}
+    given = [{**person, "annotator_index": index, "preference": index - 14} for index in (15, 16)]
+    rows = read(written(tmp_path, *given, {**given[0], "preference": None}))
+    assert [(row["annotator"], row["label"]) for row in rows] == [
+        ("human/15", "second"),
+        ("human/16", "first"),
+        ("human/15", None),
+    ]
+    judged = read(written(tmp_path, ALPACA, ALPACA, name="judge.json"))
+    assert [row["id"] for row in rows] == [judged[0]["id"], judged[0]["id"], judged[1]["id"]]
+    assert "outcome" not in rows[0]
+
+
 def test_named_columns_are_those_of_the_file_itself(tmp_path: Path) -> None:
     options = table_options({"candidate": "output_1"})
     [(_, row, _)] = rows_from(written(tmp_path, ALPACA), options=options)
@@ -207,7 +221,7 @@ def test_ratings_of_both_outputs_are_kept_beside_the_winners(tmp_path: Path) -> 
 def test_statistics_are_refused_and_named(tmp_path: Path) -> None:
     path = tmp_path / "statistics.json"
     path.write_text('{"correct_False": "1 / 1", "correct_True": "1 / 1", "kappa_agreement": 1}', encoding="utf-8")
-    with pytest.raises(DataError, match=r"LLMBar's statistics.*Give the result\.json"):
+    with pytest.raises(DataError, match=r"LLMBar's totals.*Give the result\.json"):
         list(rows_of(path))
 
 

@@ -14,9 +14,11 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.columns import AS_IT_IS
 from polyjudge.formats.doubts import Doubt, read_doubts
 from polyjudge.pages.estimates import RunningEstimate
-from polyjudge.pages.informative import draw_informative, plan_path, planning, read_plan, signals_of
+from polyjudge.pages.informative import draw_informative, planning, signals_of
 from polyjudge.pages.sampling import Candidate, allotted
 from polyjudge.statistics.estimates import corrected_mean
+from polyjudge.statistics.informative import sizes
+from polyjudge.store.sample_plans import plan_path, read_plan
 
 CANDIDATES = st.lists(
     st.tuples(st.sampled_from(["th", "ar", ""]), st.one_of(st.none(), st.floats(0, 100))), min_size=1, max_size=50
@@ -75,6 +77,19 @@ def test_doubtful_items_are_drawn_more_often_by_each_signal():
         assert min(doubtful) > max(sure), name
 
 
+def test_the_worst_penalties_are_no_end_of_a_scale_at_which_labels_are_alike():
+    random = np.random.default_rng(0)
+    penalties = np.minimum(25, random.poisson(np.exp(random.normal(0, 1, 400)))) * 1.0
+    people = -penalties * random.exponential(size=400)
+    for scores in (-penalties, -penalties / 3 - 1):
+        candidates = [Candidate(f"i{n:03}", "th", float(score)) for n, score in enumerate(scores)]
+        distances = signals_of(candidates, {}, candidates, passes=False)["ends"]
+        assert distances[np.argsort(scores)] == pytest.approx(np.sort(distances)[::-1])
+    found = sizes({"ends": distances}, 400)
+    squares = (people - people.mean()) ** 2
+    assert (squares / found).sum() < 0.9 * squares.sum()
+
+
 def test_systems_have_their_share_in_every_sample():
     candidates = [Candidate(f"i{n}", "th", 50.0, system="ab"[n % 2]) for n in range(60)]
     for seed in range(20):
@@ -90,12 +105,13 @@ def test_the_doubts_of_rows_are_read_and_broken_ones_left_out(tmp_path):
         {"id": "c", "score": 1, "members": "many", "probabilities": {"x": 7}},
         {"id": "d", "score": 1, "members": [3, {"score": True}], "probabilities": []},
         {"score": 1, "members": [{"score": 1}, {"score": 2}]},
+        {"id": "e", "score": 1, "members": [{"score": 10**400}, {"score": 2}], "probabilities": {"x": 10**400}},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = read_doubts(path, AS_IT_IS)
     assert found["a"] == Doubt(10.0)
     assert found["b"].chance_of_another == pytest.approx(0.3)
-    assert not {"c", "d"} & found.keys()
+    assert not {"c", "d", "e"} & found.keys()
 
 
 @pytest.fixture
@@ -134,7 +150,7 @@ def test_labelling_is_resumed_with_the_sample_of_its_plan_also_if_scores_have_ch
         (
             '{"schemaVersion": 1, "kind": "polyjudge sample", "seed": 0, "size": 1, "candidates": 1, '
             '"items": [{"id": "a", "inclusionProbability": 0}]}',
-            "must be above 0",
+            "gives the item 'a' a probability that is not above 0",
         ),
     ],
 )

@@ -84,3 +84,8 @@ def test_more_labels_never_widen_an_interval(rows, left, seconds):
     found = next_hour(known, judged, {"th": left, "ar": 1}, Figure(), (seconds, True), SCALE)
     for each in (found.overall, *found.languages):
         assert each.now is None or each.after <= each.now + 1e-9
+
+
+def test_no_width_exceeds_the_scale():
+    found = next_hour([], {"th": [1.0, 5.0, 1.0, 5.0]}, {"th": 2}, Figure(), (30.0, False), SCALE)
+    assert found.overall.after == found.languages[0].after == 4.0

@@ -14,8 +14,8 @@ from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, fe
 _NUMBERS = st.floats(0, 100, allow_nan=False).map(lambda each: round(each, 3))
 
 
-def _values(gains: list[Gains], *, has_scores: bool = True) -> ChangeTest:
-    test = ChangeTest(has_scores=has_scores)
+def _values(gains: list[Gains]) -> ChangeTest:
+    test = ChangeTest()
     for each in gains:
         test.add(each)
     return test
@@ -47,10 +47,11 @@ def test_fair_coins_reach_the_needed_value_at_some_time_in_at_most_5_percent() -
 
 
 def test_the_value_is_that_of_the_stakes() -> None:
-    test = _values([Gains(1.0), Gains(1.0), Gains(-1.0), Gains(0.5)], has_scores=False)
+    test = _values([Gains(1.0), Gains(1.0), Gains(-1.0), Gains(0.5)])
     by_hand = 0.4 * 1.95**2 * 0.05 * 1.475 + 0.3 * (1.65**2 * 0.35 * 1.325 + 1.4**2 * 0.6 * 1.2)
-    assert test.value == pytest.approx(by_hand, rel=1e-12)
-    assert test.highest == pytest.approx(0.4 * 1.95**2 + 0.3 * (1.65**2 + 1.4**2), rel=1e-12)
+    unbet = 0.3  # the bets on a shift of the score, of which there is none
+    assert test.value == pytest.approx(0.7 * by_hand + unbet, rel=1e-12)
+    assert test.highest == pytest.approx(0.7 * (0.4 * 1.95**2 + 0.3 * (1.65**2 + 1.4**2)) + unbet, rel=1e-12)
 
 
 @pytest.mark.parametrize(("earlier", "needed"), [(1, 6), (2, 4), (3, 3)])

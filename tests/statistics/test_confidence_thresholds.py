@@ -12,9 +12,9 @@ from polyjudge.statistics.confidence_thresholds import (
     binomial_tail,
     certified,
     fewest_labels,
+    highest_rate,
     labels_needed,
     most_errors,
-    most_likely_rate,
     p_value,
 )
 
@@ -52,12 +52,12 @@ def test_the_binomial_tail_is_that_of_scipy(errors, count, rate, expected):
 @for_each(("errors", "count", "level", "expected"), LIMITS)
 def test_the_upper_limit_is_clopper_and_pearsons(errors, count, level, expected):
     """The values are the quantiles of scipy.stats.beta."""
-    assert most_likely_rate(errors, count, level) == pytest.approx(expected, abs=1e-9)
+    assert highest_rate(errors, count, level) == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_tail_is_one_for_all_and_nothing_below_none():
     assert (binomial_tail(5, 5, 0.3), binomial_tail(0, 0, 0.3), binomial_tail(-1, 5, 0.3)) == (1.0, 1.0, 0.0)
-    assert most_likely_rate(5, 5, 0.05) == 1.0
+    assert highest_rate(5, 5, 0.05) == 1.0
 
 
 def test_a_policy_that_passes_hands_its_share_to_the_next():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from polyjudge.calibration.correction import usual_scale
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.estimates import corrected_mean, rogan_gladen, separate_mean
 from polyjudge.statistics.group_correction import GroupSample, corrected_by_group
@@ -233,3 +234,19 @@ def test_the_estimate_with_weight_one_adds_the_judges_bias_and_both_variances():
 def test_with_only_labelled_items_the_estimate_is_the_mean_of_the_labels():
     found = separate_mean([], [0.5, 0.9], [0.4, 1.0])
     assert (found.items, found.mean) == (2, pytest.approx(0.7))
+
+
+def test_an_interval_does_not_depend_on_the_scale_of_the_judge():
+    judge, people = _world(np.random.default_rng(5), 300)
+    for labels in (10, 25, 50):
+        same = corrected_mean(judge, judge[:labels], people[:labels])
+        wide = corrected_mean(judge * 20, judge[:labels] * 20, people[:labels])
+        assert _width(wide.labels_only) == pytest.approx(_width(same.labels_only))
+        assert _width(wide.figure) < 1.1 * _width(same.labels_only)
+
+
+def test_a_score_that_exceeds_a_scale_by_a_rounding_error_is_on_it():
+    assert usual_scale([0.0, 100.00000000000004]) == (0.0, 100.0)
+    assert usual_scale([0.0, 100.1]) is None
+    assert usual_scale([-0.1, 0.5]) is None
+    assert usual_scale([]) == (0.0, 1.0)

@@ -57,3 +57,18 @@ def test_one_group_gives_about_the_same_as_no_groups():
 @pytest.mark.parametrize("groups", [{}, {"a": GroupSample([1.0, 2.0], [1.0], [2.0])}])
 def test_a_group_with_fewer_than_two_labels_gives_no_estimate(groups):
     assert stratified_mean(groups) is None
+
+
+def test_the_interval_covers_if_one_group_has_five_labels_and_the_others_have_many():
+    covered, counts = [], (5, 40, 40, 40)
+    for seed in range(300):
+        random, groups, truths = np.random.default_rng(seed), {}, []
+        for name, labels in enumerate(counts):
+            quality = random.normal(0.8 + random.normal(0, 0.4), 1.0, 100)
+            people, judge = (quality + random.normal(0, 0.6, (2, 100)) > 0).astype(float)
+            chosen = random.choice(100, labels, replace=False)
+            groups[str(name)] = GroupSample(judge, judge[chosen], people[chosen])
+            truths.append(people)
+        found = stratified_mean(groups, only_these=True).figure
+        covered.append(found.low <= np.concatenate(truths).mean() <= found.high)
+    assert np.mean(covered) >= 0.92

@@ -7,6 +7,7 @@ import pytest
 
 from polyjudge.statistics.estimates import corrected_mean
 from polyjudge.statistics.system_correction import (
+    FEWEST_CLUSTERS,
     SystemSample,
     difference_of,
     figure_of,
@@ -155,6 +156,27 @@ def test_a_correction_that_holds_is_refused_as_rarely_as_stated_and_a_large_shif
     assert 0.65 < noticed / 400 < 0.95
 
 
+def _by_document(random, documents, labels, first=0):
+    """Return a system of forty documents of ten texts, in each of which the judge errs in its own way."""
+    document = np.arange(400) // 10
+    people = random.normal(6, 1.5, 400)
+    judge = people + random.normal(0, 0.5, 40)[document] + random.normal(0, 0.5, 400)
+    chosen = random.choice(40, documents, replace=False)
+    places = np.flatnonzero(np.isin(document, chosen) & (np.arange(400) % 10 < labels // documents))
+    return sample(judge, people[places], places, clusters=first + document)
+
+
+def test_a_correction_that_holds_is_rarely_refused_by_labels_of_as_few_documents_as_are_checked():
+    refused = 0
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        others = [_by_document(random, 20, 40, first=1000 * number) for number in range(1, 4)]
+        own = _by_document(random, FEWEST_CLUSTERS, 10)
+        assert own.can_be_checked
+        refused += shift_of(own, others, 0.1).p < 0.05
+    assert refused / 300 < 0.085
+
+
 def test_labels_that_are_too_few_or_all_the_same_are_not_reliable():
     random = np.random.default_rng(7)
     normal, _ = world(random, labels=12)
@@ -208,3 +230,13 @@ def test_languages_in_which_the_judge_errs_differently_are_compared_with_themsel
     # Without labels of its language there is nothing to compare with but all of them.
     only = [_bilingual(np.random.default_rng(number), 0.0, first=1000 * number) for number in (1, 2)]
     assert shift_of(_bilingual(np.random.default_rng(0), 1.0), only, 0.1).p < 0.001
+
+
+def test_few_labels_of_a_language_that_are_alike_do_not_count_as_certain():
+    tags = np.arange(200) % 2
+    places = np.flatnonzero(tags == 0)[:5].tolist() + np.flatnonzero(tags == 1)[:40].tolist()
+    people = np.concatenate([np.full(5, 4.0), np.tile([3.0, 5.0], 20)])
+    order = np.argsort(places)
+    found = mean_of(sample(np.full(200, 4.0), people[order], np.sort(places), strata=tags), 0.0, 0.1)
+    pooled = 40 / 43
+    assert found.variance() >= 0.25 * (10 / 14 * pooled / 5 + pooled / 40)

@@ -10,7 +10,8 @@ from polyjudge.calibration.matching import Pair
 from polyjudge.statistics.agreement_intervals import agreement_figures
 from polyjudge.statistics.informative import inclusion_probabilities, sizes, systematic_sample
 from polyjudge.statistics.intervals import wilson_interval
-from polyjudge.statistics.resampling import mean_error
+from polyjudge.statistics.rankings import ordering_figure
+from polyjudge.statistics.resampling import mean_error, resampled_mean
 
 _WEIGHTED = ("accuracy", "kappa", "kappa_quadratic", "macro_f1", "pearson", "spearman", "mean_difference")
 
@@ -69,6 +70,38 @@ def test_a_rate_of_1_over_unequal_weights_has_the_interval_of_the_equal_items_th
     interval = wilson_interval(equal, equal)
     assert interval is not None
     assert (figures["accuracy"].value, figures["accuracy"].low) == (1.0, interval.low)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 4)), min_size=2, max_size=25))
+def test_an_order_counts_an_item_of_weight_k_as_k_items(rows: list[tuple[int, int, int]]) -> None:
+    judge, people, times = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    copies = np.repeat(np.arange(len(rows)), times.astype(int))
+    weighted = ordering_figure(
+        judge, people, groups=[""] * len(rows), clusters=range(len(rows)), resamples=0, weights=times / times.mean()
+    )
+    repeated = ordering_figure(
+        judge[copies], people[copies], groups=[""] * len(copies), clusters=range(len(copies)), resamples=0
+    )
+    assert weighted.value == pytest.approx(repeated.value)
+
+
+@given(st.lists(st.floats(0.02, 1), min_size=3, max_size=30), st.booleans())
+def test_a_share_of_0_or_1_over_unequal_weights_never_has_an_interval_of_no_width(
+    chances: list[float], is_right: bool
+) -> None:
+    weights = 1 / np.array(chances)
+    weights /= weights.mean()
+    equal = round(weights.sum() ** 2 / (weights @ weights))
+    found = resampled_mean([float(is_right)] * len(chances), resamples=20, weights=weights)
+    interval = wilson_interval(equal * is_right, equal)
+    assert interval is not None
+    assert (found.value, found.low, found.high) == (float(is_right), interval.low, interval.high)
+    pairs = [
+        Pair(id=f"i{n}", judge=float(is_right), people=1.0, language="th", cluster=f"i{n}", probability=chance)
+        for n, chance in enumerate(chances)
+    ]
+    _, figures = agreement_by_language(pairs, AgreementOptions((1.0, 1.0), resamples=20))["th"]
+    assert (figures["accuracy"].value, figures["accuracy"].low) == (float(is_right), interval.low)
 
 
 @given(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 2), st.floats(0.02, 1)), min_size=3, max_size=12))

@@ -71,6 +71,13 @@ def test_without_a_pass_rule_a_language_needs_its_mean():
     ]
 
 
+def test_a_single_item_is_named_in_the_singular():
+    [found] = gate([("th", result(BAD))], "pass:80%").results
+    assert found.sentence == "0 of 1 judged item passes (0.0%), below 80%"
+    [found] = gate([("th", result(GOOD))], "mean:3").results
+    assert found.sentence == "the mean score of 1 judged item is 5.00, at least 3 is required"
+
+
 def test_too_few_verdicts_take_precedence_over_a_value_that_is_missed():
     outcomes = [("th", result(BAD))] * 9 + [("hi", Failure("no", "refused"))]
 

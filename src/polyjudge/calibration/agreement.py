@@ -13,9 +13,15 @@ from polyjudge.errors import ConfigError
 from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.agreement_intervals import CATEGORY_MEASURES, agreement_figures
-from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
-from polyjudge.statistics.resampling import Floats, MeanError, mean_error, resampled_mean
+from polyjudge.statistics.resampling import (
+    Floats,
+    MeanError,
+    equal_items,
+    mean_error,
+    resampled_mean,
+    widened_share,
+)
 
 from .annotators import RaterPair, between_annotators, with_each_annotator
 from .correction import probabilities_of
@@ -258,10 +264,6 @@ def _figures(pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: Ag
     return figures
 
 
-def _equal_items(weights: Floats) -> int:
-    return round(float(weights.sum()) ** 2 / float(weights @ weights)) if len(weights) else 0
-
-
 def weights_of(pairs: Sequence[Pair]) -> Floats | None:
     """Return the weights of items by the inverse of their probability of being labelled; None without any."""
     chances = probabilities_of(pairs)
@@ -332,18 +334,13 @@ def _verdict_figures(
 def _rates_with_interval(
     figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float], weights: Floats | None
 ) -> dict[str, Figure]:
-    """Return rates of exactly 0 or 1 with Wilson's interval: the bootstrap would give an interval of no width.
+    """Return rates, those of exactly 0 or 1 with Wilson's interval: the bootstrap would give one of no width.
 
     Of items with weights it is that of the number of equal items that say as much.
     """
     own = np.ones(len(people)) if weights is None else weights
     passes = np.array(people) >= pass_from[1]
-    every, passed, failed = (_equal_items(own[chosen]) for chosen in (slice(None), passes, ~passes))
+    every, passed, failed = (equal_items(own[chosen]) for chosen in (slice(None), passes, ~passes))
     counts = dict.fromkeys(("accuracy", "base_rate", "judge_rate"), every)
     counts |= {"true_positive_rate": passed, "true_negative_rate": failed}
-    widened: dict[str, Figure] = {}
-    for name, count in counts.items():
-        value = figures[name].value
-        if value is not None and value in (0.0, 1.0) and (interval := wilson_interval(int(value) * count, count)):
-            widened[name] = Figure(value, interval.low, interval.high)
-    return widened
+    return {name: widened_share(figures[name], count) for name, count in counts.items()}

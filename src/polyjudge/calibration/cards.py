@@ -58,18 +58,23 @@ def new_card(card: TrustCard | None, judge: JudgeIdentity, *, at: str) -> TrustC
     return replace(card, judge=known, updated_at=at, polyjudge_version=__version__)
 
 
+def with_run(card: TrustCard, about: Mapping[str, Any]) -> TrustCard:
+    """Add what a measurement says about itself; the newest runs stay."""
+    return replace(card, runs=(*card.runs, about)[-_MAX_RUNS:])
+
+
 def with_measurement(card: TrustCard, found: Measurement, about: Mapping[str, Any]) -> TrustCard:
     """Add the results of a run over perturbed texts; earlier results that this run did not measure stay."""
     languages = dict(card.languages)
     for tag, trust in found.languages.items():
         languages[tag] = _merged(card.languages.get(tag), trust)
-    return replace(
+    card = replace(
         card,
         languages=dict(sorted(languages.items())),
         perturbations=_larger(card.perturbations, found.perturbations),
         controls=_larger(card.controls, found.controls),
-        runs=(*card.runs, about)[-_MAX_RUNS:],
     )
+    return with_run(card, about)
 
 
 def with_planted(card: TrustCard, found: Mapping[str, PlantedResult]) -> TrustCard:
@@ -80,7 +85,7 @@ def with_planted(card: TrustCard, found: Mapping[str, PlantedResult]) -> TrustCa
 def with_effects(card: TrustCard, effects: Mapping[str, Effect], about: Mapping[str, Any]) -> TrustCard:
     """Add biases; each replaces its earlier measurement."""
     measured = {name: effect for name, effect in effects.items() if effect.size.value is not None}
-    return replace(card, effects={**card.effects, **measured}, runs=(*card.runs, about)[-_MAX_RUNS:])
+    return with_run(replace(card, effects={**card.effects, **measured}), about)
 
 
 def with_agreement(
@@ -95,13 +100,13 @@ def with_agreement(
     labels, overall = by_language.get("", (0, {}))
     if labels < card.labels:
         labels, overall = card.labels, card.agreement
-    return replace(
+    card = replace(
         card,
         languages=dict(sorted(languages.items())),
         agreement=overall,
         labels=labels,
-        runs=(*card.runs, about)[-_MAX_RUNS:],
     )
+    return with_run(card, about)
 
 
 def with_span_agreement(
@@ -116,13 +121,13 @@ def with_span_agreement(
     texts, overall = by_language.get("", (0, {}))
     if texts < (card.span_texts or 0):
         texts, overall = card.span_texts or 0, card.spans
-    return replace(
+    card = replace(
         card,
         languages=dict(sorted(languages.items())),
         spans=overall,
         span_texts=texts,
-        runs=(*card.runs, about)[-_MAX_RUNS:],
     )
+    return with_run(card, about)
 
 
 def with_replacement(card: TrustCard, by_language: Mapping[str, Replacement], about: Mapping[str, Any]) -> TrustCard:
@@ -135,12 +140,12 @@ def with_replacement(card: TrustCard, by_language: Mapping[str, Replacement], ab
     overall = by_language.get("", card.replacement)
     if card.replacement is not None and (overall is None or overall.items < card.replacement.items):
         overall = card.replacement
-    return replace(
+    card = replace(
         card,
         languages=dict(sorted(languages.items())),
         replacement=overall,
-        runs=(*card.runs, about)[-_MAX_RUNS:],
     )
+    return with_run(card, about)
 
 
 def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from polyjudge.records.calibration import Figure
 from polyjudge.records.cascades import CascadePoint, CascadeThresholds
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.statistics.confidence_thresholds import Trial, certified, fewest_labels, labels_needed, most_likely_rate
+from polyjudge.statistics.confidence_thresholds import Trial, certified, fewest_labels, highest_rate, labels_needed
 
 Thresholds = tuple[float | None, ...]
 _LEVELS = 20
@@ -154,7 +154,7 @@ class _Sample:
             labels=len(self.labelled),
             answered=tuple(places.count(judge) for judge in range(len(found))),
             errors=tested.errors,
-            agreement=exact_agreement(tested),
+            agreement=_agreement(tested),
         )
 
     def _unguaranteed(self, target: float, delta: float) -> Unguaranteed:
@@ -171,13 +171,13 @@ class _Sample:
         )
 
 
-def exact_agreement(tested: Trial) -> Figure:
+def _agreement(tested: Trial) -> Figure:
     """Return a share of agreement with its exact 95% interval (Clopper and Pearson)."""
     if not tested.answered:
         return Figure()
     right = tested.answered - tested.errors
-    low = 1 - most_likely_rate(tested.errors, tested.answered, 0.025)
-    return Figure(right / tested.answered, low, most_likely_rate(right, tested.answered, 0.025))
+    low = 1 - highest_rate(tested.errors, tested.answered, 0.025)
+    return Figure(right / tested.answered, low, highest_rate(right, tested.answered, 0.025))
 
 
 def _groups(items: Sequence[CascadeItem], fewest: float, coming: Mapping[str, int]) -> dict[str, _Sample]:
@@ -198,9 +198,7 @@ def _sample(items: Sequence[CascadeItem], coming: int) -> _Sample:
     labelled = [item for item in items if item.agrees is not None]
     placing = [item for item in items if item.agrees is None]
     if len(placing) < _FEWEST_PLACING:
-        labelled.sort(
-            key=lambda item: fingerprint([item.id, item.language], 16)
-        )  # an order that labels play no part in
+        labelled.sort(key=lambda item: fingerprint([item.id, item.language], 16))  # labels play no part in this order
         placing, labelled = labelled[::_EVERY], [item for place, item in enumerate(labelled) if place % _EVERY]
     tested = policies(placing, len(items[0].confidences))
     shares = [_share_answered(each, placing) if coming else 0.0 for each in tested]

@@ -10,12 +10,12 @@ from polyjudge.formats.columns import TableOptions
 from polyjudge.formats.ratings import Rating, Ratings
 from polyjudge.formats.row_files import named_rows_of
 from polyjudge.records.cascades import AgreementRule
-from polyjudge.records.outcomes import Generated, JudgeResult, Outcome, read_outcome_row
+from polyjudge.records.outcomes import Generated, JudgeResult, Outcome, RunOutcome, read_outcome_row
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.confidence import confidence_of, is_same
 
 from .cascade import CascadeItem
-from .matching import match, usual_combination
+from .matching import are_equally_likely, match, usual_combination
 
 _LONGEST = 400
 _ROW_FIELDS = {"outcome", "schemaVersion"}
@@ -38,11 +38,8 @@ def evidence_of(outcome: Outcome, rule: AgreementRule) -> Evidence:
     has_tokens = isinstance(outcome, JudgeResult) and (
         bool(outcome.probabilities) or outcome.expected_score is not None
     )
-    confidence = confidence_of(outcome, rule)
-    if confidence is None and isinstance(outcome, JudgeResult):
-        confidence = 0.0
     repeats = 1 if is_pair else max(len(outcome.members), 1)
-    return Evidence(confidence, origin.cost_usd if origin else None, repeats, has_tokens)
+    return Evidence(confidence_of(outcome, rule), origin.cost_usd if origin else None, repeats, has_tokens)
 
 
 def read_evidence(path: Path, table: TableOptions, rule: AgreementRule, column: str = "") -> dict[str, Evidence]:
@@ -55,10 +52,8 @@ def read_evidence(path: Path, table: TableOptions, rule: AgreementRule, column: 
         if column:
             names |= dict.fromkeys(row)
             found[own_id] = Evidence(_number(row, column, place))
-        elif row.keys() >= _ROW_FIELDS:
-            outcome = read_outcome_row(row)[1]
-            if not isinstance(outcome, Generated):
-                found[own_id] = evidence_of(outcome, rule)
+        elif row.keys() >= _ROW_FIELDS and not isinstance(outcome := _outcome(row, place), Generated):
+            found[own_id] = evidence_of(outcome, rule)
     if column and column not in names:
         hint = suggestion(column, names) or f" Found: {one_line(', '.join(names), _LONGEST)}."
         raise DataError(
@@ -68,6 +63,13 @@ def read_evidence(path: Path, table: TableOptions, rule: AgreementRule, column: 
         what = "not results of polyjudge score or pairwise. Name the column with the judge's confidence"
         raise DataError(what, path=path, option="confidence", value="COLUMN")
     return found
+
+
+def _outcome(row: Mapping[str, Any], place: object) -> RunOutcome:
+    try:
+        return read_outcome_row(row)[1]
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from None
 
 
 def _number(row: Mapping[str, Any], column: str, place: object) -> float | None:
@@ -81,10 +83,18 @@ def _number(row: Mapping[str, Any], column: str, place: object) -> float | None:
     return number
 
 
+def refuse_unequal(labels: Ratings) -> None:
+    """Raise ConfigError if the labels are no plain random sample, which a guarantee needs."""
+    if not are_equally_likely(labels.ratings):
+        unequal = "The labels have different values of 'inclusionProbability', so they are no plain random sample"
+        raise ConfigError(f"{unequal}, without which nothing can be guaranteed. Give labels of a plain random sample.")
+
+
 def cascade_items(
     judged: Sequence[Ratings], evidence: Sequence[Mapping[str, Evidence]], labels: Ratings, rule: AgreementRule
 ) -> list[CascadeItem]:
     """Return the items that all judges were asked about, with the labels of people; several people's are combined."""
+    refuse_unequal(labels)
     how = usual_combination(labels.ratings)
     people: dict[str, float] = {}
     by_judge: list[dict[str, Rating]] = []

@@ -4,17 +4,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from polyjudge.errors import DataError
+from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.estimates import Corrected, corrected_mean, rogan_gladen, separate_mean
 from polyjudge.statistics.group_correction import GroupSample, corrected_by_group, stratified_mean
 from polyjudge.statistics.resampling import MeanError
 
-from .matching import Pair
+from .matching import Pair, are_equally_likely
 
 ENOUGH_LABELS = 20
 """With so many labels a language borrows nothing from the others, whose judge may err in another way."""
+_ROUNDING = 1e-9
+"""Metrics give scores such as 100.00000000000004."""
 _USUAL_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
 
 
@@ -96,7 +98,8 @@ def probabilities_of(pairs: Sequence[Pair]) -> list[float] | None:
 
 def usual_scale(scores: Sequence[float]) -> tuple[float, float] | None:
     """Return the smallest usual scale that has all scores, so that their mean is on it too; None if none has."""
-    fitting = (scale for scale in _USUAL_SCALES if all(scale[0] <= score <= scale[1] for score in scores))
+    low, high = min(scores, default=0.0) + _ROUNDING, max(scores, default=0.0) - _ROUNDING
+    fitting = (scale for scale in _USUAL_SCALES if scale[0] <= low and high <= scale[1])
     return next(fitting, None)
 
 
@@ -105,8 +108,12 @@ def correct_from_elsewhere(
 ) -> tuple[Figure, dict[str, Figure]]:
     """Estimate the share that people would pass, overall and by language, from labels of other items (Rogan-Gladen).
 
-    This assumes that the judge errs on these items as often as on the labelled ones.
+    This assumes that the judge errs on these items as often as on the labelled ones. Raise ConfigError for labels with
+    unequal probabilities: among them, the judge errs more or less often than among all items.
     """
+    if not are_equally_likely(pairs):
+        unequal = "The labels have different values of 'inclusionProbability'"
+        raise ConfigError(f"{unequal}. To correct other items, give labels of a plain random sample.")
     verdicts = [(bool(_passed(pair.judge, pass_from, 0)), bool(_passed(pair.people, pass_from, 1))) for pair in pairs]
     right = [judge == people for judge, people in verdicts]
     positives, negatives = sum(people for _, people in verdicts), sum(not people for _, people in verdicts)

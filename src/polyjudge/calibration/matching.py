@@ -84,6 +84,11 @@ def usual_combination(labels: Iterable[Rating]) -> Combination:
     return "majority" if values <= _CATEGORIES else "mean"
 
 
+def are_equally_likely(labelled: Iterable[Rating | Pair]) -> bool:
+    """Return whether all items had the same probability of being labelled, or the labels say nothing of it."""
+    return len({each.probability for each in labelled}) < 2
+
+
 def match(judged: Iterable[Rating], labelled: Iterable[Rating], how: Combination = "mean") -> Matched:
     """Pair the ratings of the same items; raise DataError for two scores, or two labels by one person, of an item."""
     scores = by_id(judged)

@@ -8,6 +8,7 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from polyjudge.formats.ratings import Rating
@@ -15,12 +16,12 @@ from polyjudge.records.calibration import Effect, Figure, LanguageTrust, Recorde
 from polyjudge.statistics.agreement_intervals import agreement_figures
 from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import ordering_figure
-from polyjudge.statistics.resampling import MeanError, share_of_wins
+from polyjudge.statistics.resampling import MeanError, equal_items, share_of_wins
 from polyjudge.verdicts.trust import LABELS, reliability_by_labels
 
-from .agreement import EVERY_ITEM, NO_LANGUAGE, AgreementResult
+from .agreement import EVERY_ITEM, NO_LANGUAGE, AgreementResult, weights_of
 from .annotators import RaterPair
-from .cards import with_agreement, with_effects
+from .cards import with_agreement, with_run
 from .matching import Combination, Pair, match
 from .orders import OrderEffects, order_effects
 from .recorded_effects import Measured, RecordedVerdictsOf, Unmeasured
@@ -301,43 +302,44 @@ def _ordered(resamples: int, seed: int, pairs: Sequence[Pair]) -> Figure:
         clusters=[pair.cluster for pair in pairs],
         resamples=resamples,
         seed=seed,
+        weights=weights_of(pairs),
     )
 
 
 def _preferred(pairs: Sequence[Pair]) -> Figure:
     """Return how often the judge prefers the text that people prefer; a tie of the judge counts half."""
-    decided = [(pair.judge, pair.people) for pair in pairs if pair.people != _TIE]
-    won = sum((judge - _TIE) * (people - _TIE) > 0 for judge, people in decided)
-    lost = sum((judge - _TIE) * (people - _TIE) < 0 for judge, people in decided)
-    return share_of_wins(won, lost, len(decided))
+    decided = [pair for pair in pairs if pair.people != _TIE]
+    own = weights_of(decided)
+    weights = np.ones(len(decided)) if own is None else own * equal_items(own) / len(decided)
+    agreed = np.array([(pair.judge - _TIE) * (pair.people - _TIE) for pair in decided])
+    return share_of_wins(float(weights[agreed > 0].sum()), float(weights[agreed < 0].sum()), float(weights.sum()))
 
 
 def with_recorded(card: TrustCard, result: RecordedResult, about: Mapping[str, Any]) -> TrustCard:
-    """Add what recorded results say, if at least as many items were judged.
+    """Add what recorded results say, if at least as many items were judged, or labelled for what needs labels.
 
     A language in which no perturbed texts were judged gets its verdict from labels.
     """
-    if result.agreement is not None:
-        languages = {tag: _with_verdict(card.languages.get(tag, LanguageTrust()), each) for tag, each in _named(result)}
-        card = replace(card, languages=dict(sorted({**card.languages, **languages}.items())))
-        card = with_agreement(card, result.agreement.found, about)
-    else:
-        known = {tag: card.languages.get(tag, LanguageTrust()) for tag, _ in _named(result)}
-        shares = {tag: replace(known[tag], verdicts=each.verdicts) for tag, each in _named(result)}
-        card = replace(card, languages=dict(sorted({**card.languages, **shares}.items())))
-    runs = card.runs if result.agreement is not None else (*card.runs, about)
+    is_larger = card.recorded is None or result.verdicts.items >= card.recorded.items
+    languages = dict(card.languages)
+    for tag, found in result.languages.items():
+        known = languages.get(tag, LanguageTrust())
+        if tag != NO_LANGUAGE and result.agreement is not None:
+            languages[tag] = _with_verdict(known, found)
+        elif tag != NO_LANGUAGE and (is_larger or known.verdicts is None):
+            languages[tag] = replace(known, verdicts=found.verdicts)
     effects = {
         name: each
         for name, each in result.effects.items()
         if name not in card.effects or each.count >= card.effects[name].count
     }
-    card = replace(with_effects(card, effects, about), runs=runs)
-    is_larger = card.recorded is None or result.verdicts.items >= card.recorded.items
-    return replace(card, recorded=result.verdicts if is_larger else card.recorded)
-
-
-def _named(result: RecordedResult) -> Iterable[tuple[str, RecordedLanguage]]:
-    return [(tag, each) for tag, each in result.languages.items() if tag != NO_LANGUAGE]
+    card = replace(
+        card,
+        languages=dict(sorted(languages.items())),
+        effects={**card.effects, **effects},
+        recorded=result.verdicts if is_larger else card.recorded,
+    )
+    return with_run(card, about) if result.agreement is None else with_agreement(card, result.agreement.found, about)
 
 
 def _with_verdict(known: LanguageTrust, found: RecordedLanguage) -> LanguageTrust:

@@ -14,7 +14,7 @@ import numpy as np
 
 from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Effect, Figure
-from polyjudge.statistics.resampling import Floats, Resamples, clustered_mean, figure, hull, ratio, share_of_wins
+from polyjudge.statistics.resampling import Floats, clustered_mean, draws, hull, ratio, share_of_wins
 
 from .cards import family_of
 from .effects import PICKS, SHARE, choice_sentence, without_few
@@ -175,8 +175,8 @@ class RecordedVerdictsOf:
         languages = [each.language for each in rows]
         ranks = np.stack([_ranks_within(np.array(column, dtype=np.float64), languages) for column in columns])
         resamples = self.resamples if len(rows) <= _MOST_RANKED else 0
-        drawn = Resamples([each.cluster or each.id for each in rows], len(rows), resamples=resamples, seed=self.seed)
-        return figure(np.concatenate([np.array([_partial(ranks, each) for each in block]) for block in drawn]))
+        drawn = draws([each.cluster or each.id for each in rows], len(rows), resamples=resamples, seed=self.seed)
+        return drawn.figure(np.concatenate([np.array([_partial(ranks, each) for each in block]) for block in drawn]))
 
     def _own_family(self) -> Effect | Unmeasured:
         if not self.people:
@@ -212,8 +212,8 @@ class RecordedVerdictsOf:
         if not 0 < count < len(rows):
             return Unmeasured(f"the labelled texts are {'all' if count else 'none'} by {family} models")
         gaps = _rank_gaps([pair for pair, _ in rows], lambda pair: pair.language)
-        drawn = Resamples([pair.cluster for pair, _ in rows], len(rows), resamples=self.resamples, seed=self.seed)
-        size = figure(
+        drawn = draws([pair.cluster for pair, _ in rows], len(rows), resamples=self.resamples, seed=self.seed)
+        size = drawn.figure(
             np.concatenate(
                 [
                     ratio(each @ (gaps * is_own), each @ is_own)

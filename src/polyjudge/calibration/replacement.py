@@ -20,7 +20,7 @@ from polyjudge.statistics.replacement import (
 )
 
 from .agreement import NO_LANGUAGE, Span, scales_of
-from .matching import Pair, by_id, usual_combination
+from .matching import Pair, are_equally_likely, by_id, usual_combination
 
 ScoringName = Literal["accuracy", "negative RMSE"]
 SCORINGS = {"accuracy": accuracy, "negative RMSE": negative_rmse}
@@ -82,8 +82,8 @@ class _Labels:
     unjudged: frozenset[str]
     languages: Mapping[str, str]
     clusters: Mapping[str, Hashable]
-    not_comparable: str = ""
-    """Why verdicts and labels cannot be compared; empty if they can."""
+    unfit: tuple[str, ...] = ()
+    """Why verdicts and labels cannot be compared, or the labels are no random sample."""
 
     def of(self, tag: str) -> "_Labels":
         """Return the labels of the items in one language."""
@@ -157,14 +157,16 @@ def _labels_of(
             )
         people[each.annotator][each.id] = label
     judge = {item: label for item, label in scores.items() if label is not None}
+    unequal = "" if are_equally_likely(labelled) else "the items had different probabilities of being labelled"
     own = {name: _mapped(given, options.scales) for name, given in sorted(people.items())}
+    apart = _not_comparable(judge, own, scoring) if options.scales is None else ""
     return _Labels(
         judge,
         own,
         frozenset(scores.keys() - judge.keys()),
         {each.id: each.language for each in (*labelled, *judged) if each.language},
         {each.id: each.cluster for each in (*labelled, *judged) if each.cluster},
-        _not_comparable(judge, own, scoring) if options.scales is None else "",
+        tuple(filter(None, (apart, unequal))),
     )
 
 
@@ -244,8 +246,8 @@ def _tested(labels: _Labels, scoring: ScoringName, options: ReplacementOptions) 
 
 
 def _assumptions(labels: _Labels, found: AnnotatorTest, unjudged: int, known: int) -> Iterator[str]:
-    """Yield the assumptions of the test that do not hold."""
-    same = _same_labels({name: labels.people[name] for name in (each.name for each in found.people)})
+    """Yield the assumptions of the test that do not hold; `known` of the labelled items are in the judge's results."""
+    same = _same_labels({each.name: labels.people[each.name] for each in found.people})
     compared = len(found.people) - len(same)
     if compared < MIN_COMPARED:
         yield (
@@ -254,13 +256,13 @@ def _assumptions(labels: _Labels, found: AnnotatorTest, unjudged: int, known: in
         )
     for one, other in same[:_MOST_NAMED]:
         yield f"all labels of {_name(one)} equal those of {_name(other)}, so they may not be independent"
-    for name in [each.name for each in found.people if _is_copy(labels, each.name)][:_MOST_NAMED]:
+    names, everyone = [each.name for each in found.people], labels.people.values()
+    for name in [name for name in names if _are_copies(labels.judge, labels.people[name], everyone)][:_MOST_NAMED]:
         only = "equal the judge's, but not those of other people"
         yield f"all labels of {_name(name)} {only}, so they may not be independent"
     if unjudged > MOST_UNJUDGED * known:
         yield f"the judge has no verdict on {unjudged:,} of {known:,} labelled items, which may be the hard ones"
-    if labels.not_comparable:
-        yield labels.not_comparable
+    yield from labels.unfit
 
 
 def _same_labels(people: Mapping[str, ByItem]) -> list[tuple[str, str]]:
@@ -270,10 +272,6 @@ def _same_labels(people: Mapping[str, ByItem]) -> list[tuple[str, str]]:
         if other not in found and _are_copies(people[one], people[other], people.values()):
             found[other] = one
     return list(found.items())
-
-
-def _is_copy(labels: _Labels, name: str) -> bool:
-    return _are_copies(labels.judge, labels.people[name], labels.people.values())
 
 
 def _are_copies(one: ByItem, other: ByItem, people: Iterable[ByItem]) -> bool:

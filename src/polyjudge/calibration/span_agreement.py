@@ -117,25 +117,28 @@ def annotated_texts(
 ) -> tuple[list[AnnotatedText], int]:
     """Return the annotations by text, by the key under which most texts are of both sides; and how many are repeated.
 
-    Of several by the same annotator of a text, the last one counts.
+    Without people it is the key under which most texts are of several judges. Of several by the same annotator of a
+    text, the last one counts.
     """
-    best: tuple[int, list[AnnotatedText], int] = (-1, [], 0)
+    best: tuple[tuple[float, int], list[AnnotatedText], int] = ((float("-inf"), 0), [], 0)
     have_words = all(each.candidate for each in (*judges, *people))
     for key in _KEYS:
         texts: defaultdict[Hashable, tuple[dict[str, SpanAnnotation], dict[str, SpanAnnotation]]]
         texts = defaultdict(lambda: ({}, {}))
-        repeated = 0
+        placed = repeated = 0
         for place, given in enumerate((judges, people)):
             for annotation in given:
                 name = key(annotation)
                 if name is not None:
                     name = (name, annotation.candidate if have_words else "")  # other words are another text
+                    placed += 1
                     repeated += annotation.annotator in texts[name][place]
                     texts[name][place][annotation.annotator] = annotation
-        shared = sum(bool(ours and theirs) for ours, theirs in texts.values()) if people else len(texts)
-        if shared - repeated > best[0]:
+        shared = sum(bool(theirs) if people else len(ours) > 1 for ours, theirs in texts.values() if ours)
+        value = shared - repeated, 0 if people else placed
+        if value > best[0]:
             found = [AnnotatedText(judges=ours, people=theirs) for ours, theirs in texts.values()]
-            best = shared - repeated, found, repeated
+            best = value, found, repeated
     return best[1], best[2]
 
 

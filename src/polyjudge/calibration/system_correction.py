@@ -22,6 +22,7 @@ from polyjudge.statistics.estimates import Bounds, Corrected, step_of
 from polyjudge.statistics.group_correction import GroupSample, corrected_by_group
 from polyjudge.statistics.rank_groups import holm, rank_groups, rank_ranges
 from polyjudge.statistics.system_correction import (
+    FEWEST_CLUSTERS,
     FEWEST_FOR_CHECK,
     Difference,
     Estimate,
@@ -63,7 +64,7 @@ def correct_systems(found: LabelledSystems, options: SystemOptions | None = None
     The judge's scores of a system are corrected by its own labels, with the slope that all systems have in common, so
     that the estimate is unbiased for each system. First the labels of each system are compared with the correction
     learnt on the others: where that does not hold, only the system's own labels count. Systems with fewer than ten
-    labels are estimated from the others and not ranked.
+    labels are estimated from the others and not ranked; those with labels of fewer than five clusters are not checked.
     """
     return _Correction(found, options or SystemOptions()).result()
 
@@ -86,7 +87,7 @@ class _Correction:
         values = np.unique(np.concatenate([np.unique(part) for each in samples for part in (each.judged, each.people)]))
         is_rate = bool(np.isin(values, (0.0, 1.0)).all())
         self.bounds = (0.0, 1.0) if is_rate else usual_scale([float(values[0]), float(values[-1])])
-        self.step = step_of(values, self.bounds)
+        self.step = step_of(values, np.concatenate([each.people for each in samples]), self.bounds)
         self._check()
         used = [samples[each] for each in self.active] or samples
         self.slope = slope_of(used, self.step)
@@ -121,7 +122,7 @@ class _Correction:
         At each step all systems are tested against the rest, at a level that is divided by their number (Holm).
         """
         samples = self.found.samples
-        labelled = [number for number, each in enumerate(samples) if each.labels >= FEWEST_FOR_CHECK]
+        labelled = [number for number, each in enumerate(samples) if each.can_be_checked]
         self.active = self._reference() if self.options.reference else labelled
         tested = [number for number in labelled if number not in self.active] or labelled
         refused, shifts = self._refused(tested)
@@ -158,10 +159,13 @@ class _Correction:
         if unknown is not None:
             raise ConfigError(f"no system {unknown!r}; systems: {', '.join(names)}", option="reference")
         numbers = [names.index(name) for name in dict.fromkeys(self.options.reference)]
-        few = next((number for number in numbers if self.found.samples[number].labels < FEWEST_FOR_CHECK), None)
+        few = next((number for number in numbers if not self.found.samples[number].can_be_checked), None)
         if few is not None:
-            message = f"{names[few]!r} has {self.found.samples[few].labels} labels; {FEWEST_FOR_CHECK} are needed"
-            raise ConfigError(message, option="reference")
+            sample = self.found.samples[few]
+            lacks = f"{sample.labels} labels; {FEWEST_FOR_CHECK} are needed"
+            if sample.labels >= FEWEST_FOR_CHECK:
+                lacks = f"labels in {sample.labelled_clusters} clusters; {FEWEST_CLUSTERS} are needed"
+            raise ConfigError(f"{names[few]!r} has {lacks}", option="reference")
         return numbers
 
     def _shift(self, number: int) -> Difference:

@@ -1,106 +1,22 @@
-"""Pin the answers of a judge, ask the same again, and test whether the judge has changed."""
+"""Ask a judge again what it has answered, and test whether it has changed."""
 
 import asyncio
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from polyjudge.judges.base import ItemJudge, ModelAddresses, ProviderSource, bound, close_judge
-from polyjudge.judges.jury import combined
-from polyjudge.languages.table import LANGUAGE, LanguageTable
+from polyjudge.judges.asking import ProviderSource
+from polyjudge.judges.base import ItemJudge, ModelAddresses, bound, close_judge
 from polyjudge.records.calibration import Figure
-from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance, RunOutcome
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.watches import PinnedAnswer, PinnedQuestion, PinnedSet, Rewording
-from polyjudge.runs.plan import models_of, prompt_hashes_of, rubric_of
+from polyjudge.runs.plan import models_of
 from polyjudge.statistics.change_test import ChangeTest, Gains, confirmation, fewest_questions, oddness, shift
 from polyjudge.statistics.resampling import mean_error
-from polyjudge.verdicts.items import with_passed
 
-
-@dataclass(slots=True)
-class Pinnable:
-    """The items of a run that can be asked again, and why others cannot."""
-
-    questions: list[PinnedQuestion] = field(default_factory=list[PinnedQuestion])
-    origin: Provenance | None = None
-    """Of the first answer."""
-    unjudged: int = 0
-    other_prompts: int = 0
-    """Items whose prompt would not be the one that was asked."""
-
-
-def pinnable(
-    items: Iterable[Item], outcomes: Mapping[str, RunOutcome], judge: ItemJudge, table: LanguageTable
-) -> Pinnable:
-    """Return the items of a run with their answers, if the judge would be asked the same again.
-
-    Results name the language by its tag. The judge may have seen its name instead, or none.
-    """
-    found, hashes = Pinnable(), prompt_hashes_of(judge)
-    for given in items:
-        outcome = outcomes.get(given.id)
-        if not isinstance(outcome, JudgeResult):
-            found.unjudged += outcome is not None
-            continue
-        origins = [each.provenance for each in leaves(outcome) if each.provenance is not None]
-        asked = {each.prompt_sha256 for each in origins}
-        item = next((each for each in _as_seen(given, table) if asked and asked <= hashes(each)), None)
-        if item is None:
-            found.other_prompts += 1
-            continue
-        answers = tuple(answers_of(outcome, rubric_of(judge)))
-        if not answers:
-            found.unjudged += 1
-            continue
-        found.origin = found.origin or origins[0]
-        question = PinnedQuestion(
-            id=item.id,
-            candidate=item.candidate,
-            context=item.context,
-            language=item.language,
-            answers=answers,
-        )
-        found.questions.append(question)
-    return found
-
-
-def _as_seen(item: Item, table: LanguageTable) -> Iterator[Item]:
-    """Yield an item with what the judge may have seen of its language."""
-    yield item
-    if LANGUAGE in item.context:
-        found = table.find(item.context[LANGUAGE])
-        if found is not None:
-            yield replace(item, context={**item.context, LANGUAGE: found.name})
-        yield replace(item, context={name: text for name, text in item.context.items() if name != LANGUAGE})
-
-
-def leaves(outcome: Outcome) -> Iterator[Outcome]:
-    """Yield the single answers in an outcome: of each member of a jury, and of each repeat."""
-    for member in outcome.members:
-        yield from leaves(member)
-    if not outcome.members:
-        yield outcome
-
-
-def answers_of(outcome: JudgeResult, rubric: object) -> list[PinnedAnswer]:
-    """Return the answers that a judge gave to one question: one, or one for each repeat; of a jury, its verdicts.
-
-    The mean of repeats is no answer: it is less noisy than a new one.
-    """
-    singles = list(leaves(outcome))
-    models = {(each.provenance.provider, each.provenance.model) for each in singles if each.provenance is not None}
-    given = singles if len(models) == 1 else [outcome]
-    if len(models) > 1 and any(each.members for each in outcome.members):
-        rounds = zip(*(each.members for each in outcome.members), strict=False)
-        given = [with_passed(rubric, combined(each, len(each) // 2 + 1)) for each in rounds]
-    return [_answer(each) for each in given if isinstance(each, JudgeResult)]
-
-
-def _answer(result: JudgeResult) -> PinnedAnswer:
-    return PinnedAnswer(score=result.score, verdict=result.verdict, passed=result.passed)
+from .pinning import answer_of, leaves
 
 
 def is_other(one: PinnedAnswer, other: PinnedAnswer) -> bool:
@@ -145,7 +61,7 @@ class WatchJudge:
         question = self._pinned[item.id]
         if isinstance(first, Failure):
             return first
-        if len(question.answers) > 1 or _same(question.answers, _answer(first)):
+        if len(question.answers) > 1 or _same(question.answers, answer_of(first)):
             return replace(first, members=(first,))
         return replace(first, members=(first, await self._judge.judge(item, repeat=repeat + 1)))
 
@@ -215,9 +131,9 @@ class Watching:
 
     @property
     def shift(self) -> Figure:
-        """The mean score now minus that of then, with its 95% interval."""
+        """The mean score now minus that of then; the 95% interval only if what was found did not end the watch."""
         found = mean_error(self._shifts)
-        return Figure(found.mean, found.low, found.high)
+        return Figure(found.mean) if self.test.is_shown else Figure(found.mean, found.low, found.high)
 
     @property
     def noticeable(self) -> float | None:
@@ -235,7 +151,7 @@ class Watching:
             return
         answered = (each.provenance.model_answered for each in leaves(outcome) if each.provenance is not None)
         self.model_answered = self.model_answered or next(filter(None, answered), "")
-        then, now = self._pinned[item.id].answers, _answer(outcome)
+        then, now = self._pinned[item.id].answers, answer_of(outcome)
         self.answers[item.id] = now
         self.flips += all(is_other(each, now) for each in then)
         self._shifts.append(now.score - sum(each.score for each in then) / len(then))
@@ -254,7 +170,7 @@ class Watching:
 
     def _confirmation(self, then: Sequence[PinnedAnswer], now: PinnedAnswer, more: Sequence[Outcome]) -> float:
         self.asked_twice += bool(more)
-        third = next((_answer(each) for each in more if isinstance(each, JudgeResult)), None)
+        third = next((answer_of(each) for each in more if isinstance(each, JudgeResult)), None)
         if third is None:
             return 0.0
         gain = confirmation(distance(third, then[0], self._width), distance(third, now, self._width))
@@ -275,7 +191,7 @@ class Reworded:
         """Take an answer."""
         if isinstance(outcome, JudgeResult):
             self._asked += 1
-            self._flips += is_other(self._answers[item.id], _answer(outcome))
+            self._flips += is_other(self._answers[item.id], answer_of(outcome))
 
     @property
     def found(self) -> Rewording:
@@ -286,32 +202,6 @@ class Reworded:
 def items_of(questions: Iterable[PinnedQuestion]) -> list[Item]:
     """Return questions as items of a run."""
     return [Item(each.id, each.candidate, each.context, each.language) for each in questions]
-
-
-@dataclass(slots=True)
-class Origins:
-    """Who gave the answers of a run, and by which rubrics."""
-
-    models: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
-    """Providers with their models, in their order."""
-    rubrics: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
-    """Names with fingerprints."""
-    judged: list[str] = field(default_factory=list[str])
-    """The ids of the items with a verdict."""
-
-    def add(self, item_id: str, outcome: RunOutcome) -> None:
-        """Add an outcome."""
-        if not isinstance(outcome, JudgeResult):
-            return
-        self.judged.append(item_id)
-        for each in leaves(outcome):
-            if each.provenance is not None:
-                self.models[each.provenance.provider, each.provenance.model] = None
-                self.rubrics[each.provenance.rubric, each.provenance.rubric_fingerprint] = None
-
-    def chosen(self, count: int) -> set[str]:
-        """Return as many ids, drawn whatever the answers are: else new ones would differ without a change."""
-        return set(random.Random("pinned").sample(sorted(self.judged), min(count, len(self.judged))))
 
 
 def fewest_to_show(questions: Iterable[PinnedQuestion], false_alarms: float) -> int:

@@ -111,7 +111,7 @@ def record_of(measured: Measured) -> str:
         return ""
     if measured.precision <= 0:
         return f"not more frequent in bad translations on {DATA}"
-    return f"right in {int(10 * measured.precision)} of 10 cases on {DATA}"
+    return f"right in {measured.precision:.0%} of cases on {DATA}"
 
 
 def anchor(kind: str) -> str:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from polyjudge.calibration.cascade_items import Evidence, cascade_items, read_evidence
+from polyjudge.calibration.cascade_items import cascade_items, read_evidence
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
@@ -101,7 +101,7 @@ def _plan(options: argparse.Namespace) -> CascadePlan:
         rule,
         options,
         options.target,
-        repeats=_repeats(facts),
+        repeats=max((fact.repeats for fact in facts), default=1),
         token_probabilities=any(fact.has_tokens for fact in facts),
     )
 
@@ -142,14 +142,10 @@ def _first_id(side: Ratings) -> str:
     return repr(side.ratings[0].id[:40])
 
 
-def _repeats(facts: list[Evidence]) -> int:
-    return max((fact.repeats for fact in facts), default=1)
-
-
 def _judge(side: Ratings, path: Path) -> JudgeIdentity:
     """Return the judge of a file; one that the file does not name has the name of the file."""
     if len(side.judges) > 1:
         raise ConfigError(f"{path} has results of several judges. Give the results of each judge in a file of its own.")
-    return (
-        side.judges[0] if side.judges else JudgeIdentity(provider="", model=path.stem, rubric="", rubric_fingerprint="")
-    )
+    if side.judges:
+        return side.judges[0]
+    return JudgeIdentity(provider="", model=path.stem, rubric="", rubric_fingerprint="")

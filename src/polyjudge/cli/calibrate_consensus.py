@@ -18,7 +18,8 @@ from polyjudge.records.outcomes import SCHEMA_VERSION
 from polyjudge.records.spans import ErrorSpan, SpanConsensus
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.span_consensus import consensus_blocks
-from polyjudge.verdicts.span_consensus import consensus_spans, read_consensus, voted_spans
+from polyjudge.store.span_consensus import read_consensus, write_consensus
+from polyjudge.verdicts.span_consensus import consensus_spans, voted_spans
 from polyjudge.verdicts.span_pieces import AnnotatedText
 
 from .options import Several, add_force_option, at_least, check_output, share, whole
@@ -86,7 +87,8 @@ def run(options: argparse.Namespace) -> int:
                 "--save and --at-least cannot be combined, because --at-least does not learn a consensus. Leave one "
                 "of them out."
             )
-        _save(options.save, consensus, force=options.force)
+        write_consensus(options.save, consensus, force=options.force)
+        print(f"polyjudge: saved: {options.save}", file=sys.stderr)
     if options.spans:
         _write_spans(texts, consensus, options)
     _report(texts, consensus, measured, options)
@@ -107,12 +109,6 @@ def _measured(texts: Sequence[AnnotatedText], options: argparse.Namespace) -> Ma
     if len({by_language(text) for text in known}) > 1:
         found["languages that were left out"] = validated(known, by_language, **settings)
     return found
-
-
-def _save(path: Path, consensus: SpanConsensus, *, force: bool) -> None:
-    with write_atomically(path, force=force) as file:
-        file.write(readable_json(to_json(consensus), indent=1) + "\n")
-    print(f"polyjudge: saved: {path}", file=sys.stderr)
 
 
 def _write_spans(texts: Sequence[AnnotatedText], consensus: SpanConsensus | None, options: argparse.Namespace) -> None:

@@ -16,10 +16,12 @@ from polyjudge.records.codec import to_json
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.calibration import correction_blocks, elsewhere_blocks
 from polyjudge.reports.system_correction import SYSTEM_FORMATS
+from polyjudge.text.display import harmless, one_line
 
 from .calibrating import write_figures
 from .options import Several, add_report_options, check_output, level, positive
 from .output import print_warning, warn_of_skipped, write_pieces
+from .progress import counted
 from .rating_sides import (
     add_rating_options,
     are_words,
@@ -101,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
         print_warning(f"{unjudged} items have no verdict and are left out")
     if options.elsewhere:
         return _from_elsewhere(options, judged, matched, rule)
+    _warn_of_sample(judged, matched)
     found = correct(judged.ratings, matched.pairs, rule, only_these=options.only_these_items)
     what = "pass rate" if rule else "mean"
     figures: dict[str, object] = {
@@ -112,6 +115,22 @@ def run(options: argparse.Namespace) -> int:
     table = language_table()
     write_figures(options, figures, correction_blocks(found.overall, found.by_language, what, table, found.separate))
     return 0
+
+
+def _warn_of_sample(judged: Ratings, matched: Matched) -> None:
+    """Warn of labels that are no random sample of the items: related ones, and those that lack a language."""
+    clusters = [pair.cluster for pair in matched.pairs if pair.cluster]
+    if len(set(clusters)) < len(clusters):
+        related = f"{counted(len(clusters), 'label')} are of {counted(len(set(clusters)), 'cluster')} of related items"
+        print_warning(
+            f"{related}, and these intervals take labels as independent. Give --per system for ones that hold"
+        )
+    languages = {rating.language for rating in judged.ratings if rating.value is not None}
+    for tag in sorted(languages - {pair.language for pair in matched.pairs}) if matched.pairs else ():
+        name = harmless(one_line(tag, 60)) or "no language"
+        print_warning(
+            f"no label is in {name}: the figure over all items assumes that the judge errs there as elsewhere"
+        )
 
 
 def _refuse_options_of_systems(options: argparse.Namespace) -> None:

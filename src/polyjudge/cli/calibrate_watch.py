@@ -9,8 +9,9 @@ from polyjudge.statistics.change_test import FALSE_ALARMS
 
 from .environment import load_environment
 from .options import add_call_options, add_report_options, at_least, level, share
+from .pinning import pin
 from .tables import add_table_options
-from .watching import ask_again, pin
+from .watching import ask_again
 
 _ASKED, _PINNED = 100, 500
 _IN_FLIGHT = 4

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
@@ -62,20 +61,14 @@ def target_share(text: str) -> float:
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class CascadeRequest:
-    """What `--cascade` asks for."""
-
-    target: float | None = None
-    """The agreement that is to be guaranteed by labels."""
-    plan: CascadePlan | None = None
-    """The plan that was learnt before."""
+CascadeRequest = float | CascadePlan
+"""What `--cascade` asks for: an agreement that is to be guaranteed by labels, or a plan that was learnt before."""
 
 
 def requested_cascade(options: argparse.Namespace, judges: Sequence[ModelName]) -> CascadeRequest | None:
     """Return the cascade that the options ask for, and settle how the judges are asked; None without one."""
     if options.cascade is None:
-        _refuse_without_cascade(options)
+        _refuse_options_of_learning(options)
         return None
     if not judges:
         raise ConfigError(
@@ -85,27 +78,25 @@ def requested_cascade(options: argparse.Namespace, judges: Sequence[ModelName]) 
         raise ConfigError(f"--cascade works on one machine only. Leave out --engine {options.engine}.")
     path = Path(options.cascade)
     if path.is_file():
-        return CascadeRequest(plan=_settled(options, read_plan(path)))
+        return _settled(options, read_plan(path))
     try:
         target = target_share(options.cascade)
     except argparse.ArgumentTypeError as error:
         raise ConfigError(f"--cascade {error}, or an existing plan file.") from None
     _refuse_unlearnable(options)
-    return CascadeRequest(target=target)
+    return target
 
 
-def _refuse_without_cascade(options: argparse.Namespace) -> None:
+def _refuse_options_of_learning(options: argparse.Namespace, why: str = "") -> None:
     for name in ("labels", "tolerance", "by_language", "pass_from", "label_pass_from"):
-        if getattr(options, name):
-            raise ConfigError(f"--{name.replace('_', '-')} is for --cascade SHARE.")
+        given = getattr(options, name)
+        if given is not None and given is not False and given != []:  # 0 is a value that may pass
+            raise ConfigError(f"--{name.replace('_', '-')} is for --cascade SHARE.{why}")
 
 
 def _settled(options: argparse.Namespace, plan: CascadePlan) -> CascadePlan:
     """Let the judges be asked as the plan was learnt."""
-    if options.labels:
-        raise ConfigError(
-            "--labels is only for --cascade SHARE: a plan already has its thresholds. Leave out --labels."
-        )
+    _refuse_options_of_learning(options, " A plan has its thresholds already.")
     options.repeats = plan.repeats if options.repeats == 1 else options.repeats
     options.token_probabilities = plan.token_probabilities
     return plan

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from polyjudge.calibration.cascade_items import Evidence, cascade_items, evidence_of
+from polyjudge.calibration.cascade_items import Evidence, cascade_items, evidence_of, refuse_unequal
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.formats.columns import AS_IT_IS
 from polyjudge.formats.items import ItemList
+from polyjudge.formats.rating_values import PREFERENCES
 from polyjudge.formats.ratings import Rating, RatingColumns, Ratings, label_column, read_ratings
 from polyjudge.formats.row_files import spooled
 from polyjudge.judges.base import CandidateJudge, ModelAddresses, asked_fingerprint
@@ -26,6 +27,7 @@ from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.cascades import CascadePlan
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, Outcome, RunOutcome
+from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Spent
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.cascades import cascade_blocks, guarantee
@@ -45,27 +47,28 @@ _PLACING = 100
 """Items without a label about which all judges are asked too, to place the thresholds."""
 
 
-def repeated_judges(judges: Iterable[CandidateJudge], repeats: int) -> list[CandidateJudge]:
-    """Return judges that are each asked several times about an item."""
-    return [RepeatedJudge(judge, repeats) if repeats > 1 else judge for judge in judges]
-
-
 def cascade_of(
     request: CascadeRequest, judges: Sequence[CandidateJudge], items: Iterable[Item], options: argparse.Namespace
 ) -> Cascade | Jury | int:
     """Return the cascade, after learning its plan if there is none yet; an exit code if that did not succeed.
 
-    In a dry run, return a jury of its judges.
+    Each judge is asked as often as the options say. In a dry run, return a jury of the judges.
     """
-    planned = None if request.plan is None else Cascade(judges, request.plan)  # refuses other judges
+    if options.repeats > 1:
+        judges = [RepeatedJudge(judge, options.repeats) for judge in judges]
+    if isinstance(request, CascadePlan):
+        cascade = Cascade(judges, request)  # refuses other judges, in a dry run too
+        return _asking_all(judges) if options.dry_run else cascade
     if options.dry_run:
-        note = "this is the maximum: later judges are asked only about items that earlier ones leave open"
-        print(f"polyjudge: {note}", file=sys.stderr)
-        return Jury(judges, quorum=1)
-    if planned is not None:
-        return planned
-    learnt = _learn(request.target or 0.0, judges, items, options)
+        return _asking_all(judges)
+    learnt = _learn(request, judges, items, options)
     return learnt if isinstance(learnt, int) else Cascade(judges, learnt)
+
+
+def _asking_all(judges: Sequence[CandidateJudge]) -> Jury:
+    note = "this is the maximum: later judges are asked only about items that earlier ones leave open"
+    print(f"polyjudge: {note}", file=sys.stderr)
+    return Jury(judges, quorum=1)
 
 
 @dataclass(slots=True)
@@ -91,6 +94,8 @@ def _learn(
     evidence_path = options.output.with_name(f"{options.output.name}.labelled.jsonl")
     refuse_foreign(plan_path, kind=FileKind.CASCADE, force=options.force)
     labels = _labels(options.labels)
+    refuse_unequal(labels)
+    agreement_rule([_expected(judge) for judge in judges], labels, options)  # refuses other labels before it costs
     sample, coming = _sample(items, {rating.id for rating in labels.ratings if rating.value is not None})
     answers = _Answers(len(judges))
     run = Run(ItemList(sample), Jury(judges, quorum=1), output=evidence_path, exports=[answers], **run_options(options))
@@ -159,10 +164,20 @@ def _identity(judge: CandidateJudge) -> JudgeIdentity:
     )
 
 
+def _expected(judge: CandidateJudge) -> Ratings:
+    """Return a rating as a judge may give it, by the scale and the pass rule of its rubric."""
+    rubric: object = getattr(judge, "rubric", None)
+    if not isinstance(rubric, Rubric):
+        return Ratings()
+    value = 0.0 if (rubric.scale.lowest, rubric.scale.highest) == (0, 1) else None
+    return Ratings([Rating(id="", value=value, passed=None if rubric.passing is None else True)])
+
+
 def _rating(item: Item, outcome: Outcome) -> Rating:
     if isinstance(outcome, Failure):
         return Rating(id=item.id, value=None, language=item.language)
-    return Rating(id=item.id, value=outcome.score, language=item.language, passed=outcome.passed)
+    verdict = PREFERENCES.get(outcome.verdict)  # of repeated questions about a pair, the score is between two verdicts
+    return Rating(id=item.id, value=outcome.score, language=item.language, passed=outcome.passed, verdict=verdict)
 
 
 def _labels(paths: Sequence[Path]) -> Ratings:

@@ -13,13 +13,14 @@ from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, PolyjudgeError
 from polyjudge.formats.doubts import read_doubts
 from polyjudge.languages.table import language_table
-from polyjudge.pages.informative import USUAL_SIZE, draw_informative, is_plain, plan_path, planning
+from polyjudge.pages.informative import USUAL_SIZE, draw_informative, is_plain, planning
 from polyjudge.pages.labelling import SCALES, SPAN_SCALES, Labelling, LabelSite, Task
 from polyjudge.pages.next_hour import NextHour, Width
 from polyjudge.pages.sampling import Candidate, Drawn, Sample, Source, is_translation, read_sample
 from polyjudge.pages.server import HOST, listen, serve
 from polyjudge.pages.span_labels import proposed_spans
 from polyjudge.store.labels import LabelLog
+from polyjudge.store.sample_plans import plan_path
 from polyjudge.text.display import harmless, one_line
 
 from .options import Several, at_least, check_output, filters_of, whole

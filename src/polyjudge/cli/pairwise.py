@@ -90,10 +90,9 @@ class _Job:
         """Return the judge of pairs, or an exit code if a cascade could not be learnt."""
         judges = [_pair_judge(name, self.options) for name in self.judges]
         if self.cascade is not None:
-            from .cascading import cascade_of, repeated_judges  # here, because most runs have no cascade
+            from .cascading import cascade_of  # here, because most runs have no cascade
 
-            own = repeated_judges(judges, self.options.repeats)
-            return cascade_of(self.cascade, own, self.pairs.items, self.options)
+            return cascade_of(self.cascade, judges, self.pairs.items, self.options)
         return judges[0] if len(judges) == 1 else Jury(judges)
 
     def open_run(self, judge: ItemJudge, cascade: "CascadeTally | None") -> Run:

@@ -85,33 +85,33 @@ def _read_sides(options: argparse.Namespace, against: Sequence[Path]) -> Sides:
         column = options.label or options.score
         _refuse_itself(options.results, against, options.score, column)
         return Sides(judged, read_side(against, "score", options, column=column), against)
+    columns, in_results = _label_columns(options), not options.labels
+    judged, others = read_side(options.results, "score", options), Ratings()
+    for path, column in columns.items():
+        read_side([path], "label", options, column=column, into=others, in_results=in_results)
+    if in_results:
+        first = next(iter(columns))
+        return Sides(judged, others, options.results, show_column(options, first, columns[first]))
+    warn_of_skipped(others.problems, others.skipped)
+    check_labels(others, options.labels)
+    return Sides(judged, others, options.labels)
+
+
+def _label_columns(options: argparse.Namespace) -> dict[Path, str]:
+    """Return the column of the labels of each file of labels or, without any, of those results that have labels."""
     if options.labels:
         options.labels = [spooled(path) for path in options.labels]
         columns = {path: options.label or _column_of(path, options) for path in options.labels}
         _refuse_itself(options.results, options.labels, options.score, *columns.values())
-        judged, others = read_side(options.results, "score", options), Ratings()
-        for path, column in columns.items():
-            read_side([path], "label", options, column=column, into=others)
-        warn_of_skipped(others.problems, others.skipped)
-        check_labels(others, options.labels)
-        return Sides(judged, others, options.labels)
-    return _in_results(options)
-
-
-def _in_results(options: argparse.Namespace) -> Sides:
-    """Read scores and labels from the same rows."""
+        return columns
     options.results = [spooled(path) for path in options.results]
     _need_label(options)
-    found = (_column_of(path, options, in_results=True) for path in options.results)
-    column: str = options.label or next(filter(None, found), "")
-    if not column:
-        advice = _NOTHING_ELSE if hasattr(options, "against") else _NO_LABELS
-        raise _no_labels(options.results[0], options, advice)
-    _refuse_itself(options.results, options.results, options.score, column)
-    judged, others = read_side(options.results, "score", options), Ratings()
-    for path in options.results:
-        read_side([path], "label", options, column=column, into=others, in_results=True)
-    return Sides(judged, others, options.results, show_column(options, options.results[0], column))
+    found = {path: options.label or _column_of(path, options, in_results=True) for path in options.results}
+    columns = {path: column for path, column in found.items() if column}
+    if not columns:
+        raise _no_labels(options.results[0], options, _NOTHING_ELSE if hasattr(options, "against") else _NO_LABELS)
+    _refuse_itself(options.results, options.results, options.score, *columns.values())
+    return columns
 
 
 def _need_label(options: argparse.Namespace) -> None:
@@ -288,18 +288,9 @@ def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence
 
 def rating_sources(options: argparse.Namespace) -> tuple[list[Source], list[Source]]:
     """Return the files of the judge's scores and of the labels with their columns, which may be the same files."""
+    columns, in_results = _label_columns(options), not options.labels
     options.results = [spooled(path) for path in options.results]
-    options.labels = [spooled(path) for path in options.labels]
     judged = [(path, rating_columns([path], "score", options)) for path in options.results]
-    in_results = not options.labels
-    if in_results:
-        _need_label(options)
-    paths = options.labels or options.results
-    columns = {path: options.label or _column_of(path, options, in_results=in_results) for path in paths}
-    if in_results and not any(columns.values()):
-        raise _no_labels(paths[0], options, _NO_LABELS)
-    columns = {path: column for path, column in columns.items() if column or not in_results}
-    _refuse_itself(options.results, paths, options.score, *columns.values())
     labels = [
         (path, rating_columns([path], "label", options, column=column, in_results=in_results))
         for path, column in columns.items()

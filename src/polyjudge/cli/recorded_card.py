@@ -52,7 +52,10 @@ from .span_sides import are_spans, recorded_spans, spans_of_judge
 from .tables import table_options_of
 
 _LONGEST_NAME = 100
-_OF_RESULTS = ("labels", "label", "score", "people", "language", "filter", "columns", "pass_from", "label_pass_from")
+_OF_RESULTS = (
+    *("labels", "label", "score", "people", "language", "filter", "columns", "pass_from", "label_pass_from"),
+    *("score_scale", "label_scale", "cluster", "leave_out", "penalties"),
+)
 
 
 class Given(argparse.Action):
@@ -100,7 +103,7 @@ def add_recorded_options(parser: argparse.ArgumentParser) -> None:
 
 def refuse_recorded_options(options: argparse.Namespace) -> None:
     """Refuse options that say how results are read, where there are none."""
-    given = next((name for name in _OF_RESULTS if getattr(options, name)), "")
+    given = next((name for name in _OF_RESULTS if getattr(options, name) not in (None, "", [])), "")
     if given:
         raise ConfigError(f"--{given.replace('_', '-')} needs --from RESULTS.")
 

@@ -227,7 +227,7 @@ def _with_consensus(rubric: Rubric, path: Path | None, judges: Sequence[ModelNam
         raise ConfigError(
             f"--consensus needs a rubric with error spans, and {rubric.name!r} has none. Give --rubric mqm or esa."
         )
-    from polyjudge.verdicts.span_consensus import read_consensus  # here, because most runs need none of it
+    from polyjudge.store.span_consensus import read_consensus  # here, because most runs need none of it
 
     consensus = read_consensus(path)
     names = {annotator_name(name.provider, name.model, repeat) for name in judges for repeat in range(repeats)}
@@ -256,11 +256,11 @@ def _judge(job: ScoreJob) -> ItemJudge | int:
     if job.cascade is None:
         return judge_by_models(job.rubric, job.judges, checks=job.checks, token_probabilities=tokens)
     judges = [judge_by_model(job.rubric, name, token_probabilities=tokens) for name in job.judges]
-    from .cascading import cascade_of, repeated_judges  # here, because most runs have no cascade
+    from .cascading import cascade_of  # here, because most runs have no cascade
 
     job.source.survey()  # refuses duplicate ids before anything is asked
     try:
-        return cascade_of(job.cascade, repeated_judges(judges, options.repeats), job.source, options)
+        return cascade_of(job.cascade, judges, job.source, options)
     except (MissingKeyError, MissingExtraError) as error:
         return _explain_skip(error, job)
 

@@ -1,4 +1,4 @@
-"""Pin the answers of a run, and ask the pinned questions again."""
+"""Ask the pinned questions again, and report what is found."""
 
 import argparse
 import sys
@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from polyjudge.calibration.watching import (
     EveryCall,
-    Origins,
     Reworded,
     Watching,
     WatchJudge,
@@ -18,16 +17,11 @@ from polyjudge.calibration.watching import (
     has_one_answer,
     items_of,
     order_of,
-    pinnable,
 )
 from polyjudge.clock import utc_now
-from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files.kinds import FileKind, refuse_other_kind
-from polyjudge.formats.items import ItemSource, read_results
-from polyjudge.formats.row_files import first_row_of
+from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError
+from polyjudge.formats.items import read_results
 from polyjudge.judges.base import ItemJudge, ItemWorker
-from polyjudge.judges.rubric import identity_of_models
-from polyjudge.languages.table import language_table
 from polyjudge.providers.budget import Budget
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.requests import ModelName
@@ -42,43 +36,24 @@ from polyjudge.reports.watching import (
     watch_json,
     watch_junit,
 )
-from polyjudge.rubrics.loading import load_rubric, rubric_names
-from polyjudge.rubrics.prompts import rubric_fingerprint
 from polyjudge.rubrics.rewording import reworded, rewordings
 from polyjudge.runs.execution import Export
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import judge_by_models
-from polyjudge.store.watches import append_watch, find_pinned, history, place_to_pin, watch_folder, write_pinned
+from polyjudge.store.watches import append_watch, find_pinned, history, watch_folder
 from polyjudge.text.display import harmless, one_line
-from polyjudge.verdicts.items import OFFLINE
 
 from .calibrating import write_figures
 from .options import check_output, limits_of
-from .output import print_warning, write_pieces
+from .output import print_warning, warn_of_skipped, write_pieces
 from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
-from .tables import input_of, table_options_of
+
+_DAMAGED_SHOWN = 5
 
 
-def pin(options: argparse.Namespace, *, asked: int) -> int:
-    """Store the questions and answers of a run, or in a dry run say what a watch of `asked` of them would cost."""
-    pinned = _pinned_set(options)
-    count = f"{counted(len(pinned.questions), 'question')}"
-    name = harmless(pinned.name)
-    _warn_of_too_few(pinned, asked, options.false_alarms)
-    if not options.dry_run:
-        print(f"polyjudge: pinned as {name!r}: {count}, in {harmless(str(write_pinned(pinned)))}", file=sys.stderr)
-        return 0
-    place = harmless(str(place_to_pin(pinned.name)))
-    print(f"polyjudge: dry run: nothing is pinned. Would be pinned as {name!r}: {count}, in {place}", file=sys.stderr)
-    most = min(asked, len(pinned.questions))
-    print(f"polyjudge: pinning makes no calls. A watch would ask {counted(most, 'question')}:", file=sys.stderr)
-    options.questions = asked
-    return _Job(options, pinned, seed=0).estimate()
-
-
-def _warn_of_too_few(pinned: PinnedSet, asked: int, false_alarms: float, *, is_error: bool = False) -> None:
+def warn_of_too_few(pinned: PinnedSet, asked: int, false_alarms: float, *, is_error: bool = False) -> None:
     """Warn if a watch of so many questions cannot show any change, or raise ConfigError."""
     count, needed = min(asked, len(pinned.questions)), fewest_to_show(pinned.questions, false_alarms)
     if count >= needed:
@@ -91,86 +66,9 @@ def _warn_of_too_few(pinned: PinnedSet, asked: int, false_alarms: float, *, is_e
     print_warning(message)
 
 
-def _pinned_set(options: argparse.Namespace) -> PinnedSet:
-    """Return the questions and answers of a run, if they can be asked again."""
-    path: Path = options.results
-    _refuse_other_files(path, options)
-    origins = Origins()
-    for item_id, outcome in read_results(path):
-        origins.add(item_id, outcome)
-    models = _models(origins, path)
-    rubric = _rubric(options, origins)
-    wanted = origins.chosen(options.questions)
-    outcomes = {item_id: outcome for item_id, outcome in read_results(path) if item_id in wanted}
-    table = table_options_of(options)
-    context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
-    items = ItemSource(input_of(options.items or path, table), context, table=table)
-    asked = (item for item in items if item.id in wanted)
-    found = pinnable(asked, outcomes, judge_by_models(rubric, models), language_table())
-    if not found.questions or found.origin is None:
-        why = "no question of these results can be asked again: their prompts were made from other columns"
-        raise DataError(f"{why}. Give the items that were judged", path=path, option="items")
-    if found.other_prompts:
-        left_out = f"{counted(found.other_prompts, 'item')} {'is' if found.other_prompts == 1 else 'are'} left out"
-        print_warning(f"{left_out}: not the same prompt would be asked")
-    identity = identity_of_models(models, rubric)
-    answered = found.origin.model_answered if len(models) == 1 else ""
-    return PinnedSet(
-        name=one_line(options.name or path.name.partition(".")[0], 100),
-        judge=replace(identity, model_answered=answered),
-        models=tuple(map(str, models)),
-        pinned_at=utc_now(),
-        results=path.name,
-        rubric=rubric,
-        questions=tuple(found.questions),
-    )
-
-
-def _refuse_other_files(path: Path, options: argparse.Namespace) -> None:
-    """Raise DataError if a file has no results of score, and say what it is instead."""
-    refuse_other_kind(path, FileKind.SCORES)
-    wanted = "A watch needs results of polyjudge score"
-    if path.is_file():
-        with path.open("rb") as file:
-            if file.readline(100).strip() in (b"{", b"["):
-                raise DataError(
-                    f"one JSON document over several lines; expected a row for each text. {wanted}", path=path
-                )
-    row = first_row_of(path, table_options_of(options))
-    if "otherCandidate" in row:
-        raise DataError("preferences between pairs of texts, not scores. Give results of score", path=path)
-    if row and "outcome" not in row:
-        columns = one_line(", ".join(map(str, row)), 100)
-        raise DataError(f"a table with the columns {columns}, without verdicts of polyjudge. {wanted}", path=path)
-
-
-def _models(origins: Origins, path: Path) -> list[ModelName]:
-    if not origins.judged:
-        raise DataError("no row has a verdict that can be pinned. Give results of score with verdicts", path=path)
-    if not origins.models:
-        raise DataError("the rows do not name the model that gave the verdicts. Give results of score", path=path)
-    if any(provider == OFFLINE for provider, _ in origins.models):
-        raise DataError(
-            "these are results of the judge 'offline', which asks no model. Give results of a model", path=path
-        )
-    return [ModelName(provider, model) for provider, model in origins.models]
-
-
-def _rubric(options: argparse.Namespace, origins: Origins) -> Rubric:
-    """Return the rubric of the answers, which must not have changed since."""
-    names = [name for name, _ in origins.rubrics]
-    if len(origins.rubrics) != 1:
-        raise DataError(
-            f"verdicts by several rubrics: {', '.join(names)}. Give the results of one rubric", path=options.results
-        )
-    ((name, known),) = origins.rubrics
-    if options.rubric is None and name not in rubric_names():
-        raise ConfigError(f"The verdicts are by the rubric {name!r}, which is not a shipped one. Give --rubric FILE.")
-    rubric = load_rubric(options.rubric or name)
-    if rubric_fingerprint(rubric) != known:
-        message = f"the rubric {rubric.name!r} is not the one of these verdicts, or has changed since"
-        raise ConfigError(f"{message}. Give the rubric file with which the run was judged", option="rubric")
-    return rubric
+def estimate_watch(options: argparse.Namespace, pinned: PinnedSet) -> int:
+    """Print the most calls that the first watch of a pinned set can make."""
+    return _Job(options, pinned, seed=0).estimate()
 
 
 def ask_again(options: argparse.Namespace) -> int:
@@ -182,9 +80,10 @@ def ask_again(options: argparse.Namespace) -> int:
             f"--rewordings {options.rewordings}: there are only {len(rewordings())} other wordings. Give a smaller "
             "number."
         )
-    _warn_of_too_few(pinned, options.questions, options.false_alarms, is_error=options.fail_on_change)
-    earlier = list(history(pinned.name))
-    job = _Job(options, pinned, seed=len(earlier))
+    warn_of_too_few(pinned, options.questions, options.false_alarms, is_error=options.fail_on_change)
+    earlier, damaged = history(pinned.name)
+    warn_of_skipped(damaged[:_DAMAGED_SHOWN], len(damaged))
+    job = _Job(options, pinned, seed=len(earlier) + len(damaged))
     try:
         if options.dry_run:
             return job.estimate()
@@ -296,9 +195,9 @@ class _Job:
                 return code
             in_flight = len(judge.started - watching.taken)
         wordings = self._ask_in_other_words(watching, [each for each in questions if each.id in watching.answers])
-        return (
-            wordings if isinstance(wordings, int) else self._found(watching, wordings, at, (len(questions), in_flight))
-        )
+        if isinstance(wordings, int):
+            return wordings
+        return self._found(watching, at=at, questions=len(questions), in_flight=in_flight, rewordings=wordings)
 
     def _execute(self, run: Run, watching: Watching, count: int) -> int | None:
         """Execute the run of the questions; return the exit code if it ended without a decision."""
@@ -336,7 +235,9 @@ class _Job:
             found.append(taking.found)
         return tuple(found)
 
-    def _found(self, watching: Watching, wordings: tuple[Rewording, ...], at: str, counts: tuple[int, int]) -> Watch:
+    def _found(
+        self, watching: Watching, *, at: str, questions: int, in_flight: int, rewordings: tuple[Rewording, ...]
+    ) -> Watch:
         test = watching.test
         return Watch(
             name=self.pinned.name,
@@ -346,9 +247,9 @@ class _Job:
             model_answered=watching.model_answered,
             model_changed=watching.model_changed,
             pinned_at=self.pinned.pinned_at,
-            questions=counts[0],
+            questions=questions,
             asked=test.asked,
-            in_flight=counts[1],
+            in_flight=in_flight,
             unjudged=watching.unjudged,
             flips=watching.flips,
             asked_twice=watching.asked_twice,
@@ -359,7 +260,7 @@ class _Job:
             false_alarms=self.options.false_alarms,
             noticeable=None if test.is_shown else watching.noticeable,
             shift=watching.shift,
-            rewordings=wordings,
+            rewordings=rewordings,
             calls=sum(budget.spent.calls for budget in self.budgets),
             cost_usd=round(self._cost, 6),
             seed=self.seed,

@@ -103,12 +103,12 @@ def _write_mqm(rows: RowsToConvert, output: Path, force: bool, written: _Written
     """Write a table with a row for each error, whose words are between `<v>` and `</v>`."""
     named = "-".join(pair_in_name(output)).strip("-")
     more: dict[str, None] = {}
-    for row, _ in _annotated(rows, _Written()):
+    for row, spans in _annotated(rows, _Written()):
         pair = str(row.get("languagePair") or "")
         if _SIMPLE_PAIR.fullmatch(pair) and pair != named:
             message = f"the languages {pair} must be in the name of an MQM table; give a name such as"
             raise DataError(f"{message} {pair}.mqm.tsv", path=output)
-        more.update((name, None) for name, value in _extra(row).items() if isinstance(value, str))
+        more.update((name, None) for each in (row, *spans) for name in _texts_beside(each))
     columns = (*_MQM_COLUMNS, *(name for name in more if name not in _MQM_COLUMNS))
     with write_atomically(output, force=force) as file:
         file.write("\t".join(columns) + "\n")
@@ -135,17 +135,19 @@ def _refuse_nothing(written: _Written, rows: RowsToConvert) -> None:
 
 def _mqm_lines(row: Row, spans: list[dict[str, Any]], pair: str) -> Iterator[dict[str, str]]:
     system, doc, seg, source, target = _texts(row, "system", "document", "id", "source", "candidate")
-    extra = {name: value for name, value in _extra(row).items() if isinstance(value, str)}
+    extra = _texts_beside(row)
     seg = seg.removeprefix(f"{pair}/") if pair else seg
     own = {**extra, "system": system, "doc": doc, "seg_id": seg, "rater": _annotator(row)}
     comment = str(row.get("comment") or "")
     if not spans or comment:
         yield {**own, "source": source, "target": target, "comment": comment, **_NO_ERROR}
-    for span in spans:
+    for span, *others in _errors(spans):
+        places = (span, *others)
         yield {
             **own,
-            "source": _between(source, span.get("sourceStart"), span.get("sourceEnd")),
-            "target": _between(target, span.get("start"), span.get("end")),
+            **_texts_beside(span),
+            "source": _between(source, [(each.get("sourceStart"), each.get("sourceEnd")) for each in places]),
+            "target": _between(target, [(each.get("start"), each.get("end")) for each in places]),
             "category": str(span.get("category") or ""),
             "severity": str(span.get("severity") or "").capitalize(),
             "comment": _comment(span),
@@ -161,11 +163,28 @@ def _comment(span: Mapping[str, Any]) -> str:
     return re.sub(r"[\t\r\n]+", " ", "; ".join(filter(None, parts)))
 
 
-def _between(text: str, start: object, end: object) -> str:
-    """Return a text with the marks of an error."""
-    if not (isinstance(start, int) and isinstance(end, int) and 0 <= start <= end <= len(text)):
-        return text
-    return f"{text[:start]}<v>{text[start:end]}</v>{text[end:]}"
+def _errors(spans: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the spans of each error: one, or one for each of its places."""
+    found: list[list[dict[str, Any]]] = []
+    for span in spans:
+        if span.get("continues") is True and found:
+            found[-1].append(span)
+        else:
+            found.append([span])
+    return found
+
+
+def _texts_beside(given: Row) -> dict[str, str]:
+    """Return the texts of a row or span that have no column of their own."""
+    return {name: value for name, value in _extra(given).items() if isinstance(value, str)}
+
+
+def _between(text: str, places: list[tuple[object, object]]) -> str:
+    """Return a text with the marks of an error at its places."""
+    for start, end in reversed(places):
+        if isinstance(start, int) and isinstance(end, int) and 0 <= start <= end <= len(text):
+            text = f"{text[:start]}<v>{text[start:end]}</v>{text[end:]}"
+    return text
 
 
 # Appraise

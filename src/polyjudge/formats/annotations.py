@@ -1,9 +1,10 @@
-"""Read people's ratings and error spans: MQM as tables, the files of Appraise, and those of Pearmut."""
+"""Read people's ratings and error spans: the files of Appraise, and those of Pearmut."""
 
 import csv
 import json
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,14 +15,13 @@ from polyjudge.languages.table import language_table
 from polyjudge.records.outcomes import SCHEMA_VERSION
 
 from .columns import Row
-from .error_spans import error_span, marked_span, mqm_score
+from .error_spans import error_span, mqm_score
 from .tools import ToolRows
 
 _PAIR_IN_NAME = re.compile(r"(?<![A-Za-z])([a-z]{2,3})[-_]?([a-z]{2,3})(?![A-Za-z])")
 _PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3}(?:[_-][A-Za-z]{2,4})?)(?![A-Za-z])")
 _NAMED = ("language", "languagePair", "document")
 """What an item of Pearmut says of itself if polyjudge wrote it."""
-_NO_ERROR = ("no-error", "no error")
 TUTORIAL, ATTENTION_CHECK = "a tutorial row, left out", "an attention check, left out"
 REPEATED = "rated again by the same person in line {}, which counts"
 
@@ -49,89 +49,6 @@ def pair_in_name(path: Path) -> tuple[str, str]:
     return "", ""
 
 
-def mqm_table(path: Path) -> ToolRows:
-    """Yield the ratings of a table of MQM errors, whose rows are one error each: a row for each person and text."""
-    names, last, fitting = _mqm_places(path)
-    if not fitting and names:
-        line, _, count = next(_mqm_lines(path))
-        message = f"expected {len(names)} fields as in the header ({', '.join(names)}), found {count}; no row fits"
-        raise DataError(message, path=path, line=line)
-    first, second = pair_in_name(path)
-    pair = {"language": second, "languagePair": f"{first}-{second}"} if second else {}
-    found: dict[Hashable, list[tuple[int, Row]]] = {}
-    for line, row, count in _mqm_lines(path):
-        if row is None:
-            yield line, f"expected {len(names)} fields, found {count}"
-            continue
-        key = _mqm_key(row)
-        found.setdefault(key, []).append((line, row))
-        if last[hash(key)] == line:
-            yield line, _of_mqm([each for _, each in found.pop(key)], pair)
-
-
-def _mqm_places(path: Path) -> tuple[list[str], dict[int, int], int]:
-    """Return the names of the columns, the last line of each rating, and how many rows fit the header."""
-    last: dict[int, int] = {}
-    fitting, names = 0, list[str]()
-    for line, row, _ in _mqm_lines(path):
-        if row is not None:
-            names, fitting = list(row), fitting + 1
-            last[hash(_mqm_key(row))] = line
-    return names or _fields(next(lines_from(path), ("", 0))[0]), last, fitting
-
-
-def _mqm_lines(path: Path) -> Iterator[tuple[int, Row | None, int]]:
-    """Yield each line with its row, or None if it does not fit the header, and the number of its fields."""
-    names: list[str] = []
-    for line, (text, _) in enumerate(lines_from(path), start=1):
-        fields = _fields(text)
-        if line == 1:
-            names = fields
-        elif text.strip():
-            fits = len(fields) == len(names)
-            yield line, dict(zip(names, fields, strict=True)) if fits else None, len(fields)
-
-
-def _fields(text: str) -> list[str]:
-    return text.rstrip("\r\n").split("\t")
-
-
-def _mqm_key(row: Row) -> tuple[str, ...]:
-    return tuple(str(row.get(name) or "") for name in ("system", "doc", "seg_id", "rater"))
-
-
-def _of_mqm(rows: list[Row], pair: Mapping[str, str]) -> Row:
-    """Return one person's rating of one text from the rows of its errors."""
-    first, spans, comments = rows[0], list[dict[str, Any]](), list[str]()
-    candidate = source = ""
-    for row in rows:
-        category, severity = str(row.get("category") or ""), str(row.get("severity") or "")
-        candidate, source, span = marked_span(
-            str(row.get("target") or ""), str(row.get("source") or ""), severity=severity.lower(), category=category
-        )
-        if severity.casefold() not in _NO_ERROR:
-            comment = str(row.get("comment") or "")
-            spans.append({**span, "comment": comment} if comment else span)
-        elif row.get("comment"):
-            comments.append(str(row["comment"]))
-    known = {"system", "doc", "seg_id", "rater", "source", "target", "category", "severity", "comment"}
-    place = str(first.get("seg_id") or "")
-    named = pair.get("languagePair")
-    return rating_row(
-        f"{named}/{place}" if named else place,
-        str(first.get("rater") or ""),
-        mqm_score(spans),
-        spans,
-        system=first.get("system"),
-        document=first.get("doc"),
-        candidate=candidate,
-        source=source,
-        **pair,
-        comment=" ".join(comments),
-        extra={name: value for name, value in first.items() if name not in known},
-    )
-
-
 _APPRAISE = ("user", "system", "index", "type", "source", "target", "score", "document", "complete", "spans")
 _APPRAISE_FIELDS = 12
 
@@ -144,7 +61,7 @@ def appraise_scores(path: Path) -> ToolRows:
     of_spans, last = True, dict[int, int]()
     for line, row in _appraise_rows(path):
         if not isinstance(row, str):
-            of_spans = of_spans and float(row["score"] or 0) == 0
+            of_spans = of_spans and not row["score"]
             last[hash(_appraise_key(row))] = line
     for line, row in _appraise_rows(path):
         if isinstance(row, str):
@@ -179,13 +96,15 @@ def _appraise_row(fields: list[str]) -> Row | str:
     if row["type"] not in ("TGT", "REF"):
         return ATTENTION_CHECK
     try:
-        float(row["score"] or 0)
+        score = None if row["score"] in ("", "None") else float(row["score"])
         spans = json.loads(row["spans"] or "[]")
     except (ValueError, RecursionError):
         return "expected a score as a number and error spans as a JSON list"
+    if score is not None and not isfinite(score):
+        return "expected a score as a number"
     if not isinstance(spans, list) or not all(isinstance(each, dict) for each in cast(list[object], spans)):
         return "expected error spans as a JSON list"
-    return {**row, "spans": spans}
+    return {**row, "score": score, "spans": spans}
 
 
 def _of_appraise(row: Row, *, of_spans: bool) -> Row:
@@ -196,7 +115,7 @@ def _of_appraise(row: Row, *, of_spans: bool) -> Row:
     return rating_row(
         f"{document}/{row['index']}",
         row["user"],
-        mqm_score(spans) if of_spans else float(row["score"]),
+        mqm_score(spans) if of_spans else row["score"],
         spans,
         system=system if system and row["system"].endswith(system) else row["system"],
         document=document,
@@ -254,10 +173,14 @@ def _appraise_item(item: Row, task: Row) -> Row | str:
 
 
 def pearmut_annotations(path: Path) -> ToolRows:
-    """Yield the ratings that Pearmut saved: a line is one person on one document, with several segments and systems."""
-    last: dict[int, int] = {}
+    """Yield the ratings that Pearmut saved: a line is one person on one document, with several segments and systems.
+
+    If no text has a score, as of MQM, the scores are those of the spans.
+    """
+    of_spans, last = True, dict[int, int]()
     for line, row in each_json_line(path):
         if not isinstance(row, str):
+            of_spans = of_spans and not any(_scores_in(row.get("annotation")))
             last[hash((row.get("user_id"), str(row.get("item_i"))))] = line
     for line, row in each_json_line(path):
         if isinstance(row, str):
@@ -271,14 +194,22 @@ def pearmut_annotations(path: Path) -> ToolRows:
             pairs = zip(
                 map(_object, cast(list[object], items)), map(_object, cast(list[object], ratings)), strict=False
             )
-            yield from ((line, each) for item, given in pairs for each in _of_pearmut(item, given, row))
+            yield from (
+                (line, each) for item, given in pairs for each in _of_pearmut(item, given, row, of_spans=of_spans)
+            )
             if len(cast(list[object], items)) != len(cast(list[object], ratings)):
                 yield line, "expected as many annotations as items"
         else:
             yield line, "expected lists of items and annotations"
 
 
-def _of_pearmut(item: Row, by_system: Row, row: Row) -> Iterator[Row | str]:
+def _scores_in(annotation: object) -> Iterator[bool]:
+    """Yield whether each text has a score."""
+    for each in cast(list[object], annotation) if isinstance(annotation, list) else []:
+        yield from (_object(rated).get("score") is not None for rated in _object(each).values())
+
+
+def _of_pearmut(item: Row, by_system: Row, row: Row, *, of_spans: bool) -> Iterator[Row | str]:
     """Yield what a person said about the texts of each system for an item."""
     if item.get("validation"):
         yield ATTENTION_CHECK
@@ -296,23 +227,26 @@ def _of_pearmut(item: Row, by_system: Row, row: Row) -> Iterator[Row | str]:
         yield rating_row(
             str(item.get("item_id") or ""),
             str(row.get("user_id") or ""),
-            mqm_score(spans) if label is None else label,
+            mqm_score(spans) if of_spans else label,
             spans,
             system=system,
             candidate=text,
             source=item.get("src"),
-            labelFrom="spans" if label is None else "",
+            labelFrom="spans" if of_spans else "",
             **{**_languages_in(str(item.get("item_id") or "")), **named},
             extra={**shared, **rest, "item_i": row.get("item_i")},
         )
 
 
 def _languages_in(name: str) -> dict[str, str]:
+    """Return the languages in the name of an item, and its document in one such as `en-de_DE_#_news_#_title_#_0`."""
     found = _PAIR.match(name)
     if found is None:
         return {}
     target = language_of(found[2])
-    return {"language": target, "languagePair": f"{found[1]}-{target}"}
+    document, *number = name.rsplit("_#_", 1)
+    of_wmt = {"document": document} if number and document.count("_#_") == 2 else {}
+    return {"language": target, "languagePair": f"{found[1]}-{target}", **of_wmt}
 
 
 def pearmut_items(path: Path) -> ToolRows:

@@ -7,6 +7,7 @@ from statistics import pstdev
 from typing import Any, cast
 
 from .columns import TableOptions
+from .rating_values import finite_number
 from .row_files import named_rows_of
 
 
@@ -38,13 +39,13 @@ def _spread(row: Mapping[str, Any]) -> float | None:
 
 def _scores(members: object) -> Iterator[float]:
     for member in cast(list[object], members) if isinstance(members, list) else ():
-        score = cast(dict[str, object], member).get("score") if isinstance(member, dict) else None
-        if isinstance(score, int | float) and not isinstance(score, bool):
-            yield float(score)
+        score = finite_number(cast(dict[str, object], member).get("score") if isinstance(member, dict) else None)
+        if score is not None:
+            yield score
 
 
 def _chance_of_another(row: Mapping[str, Any]) -> float | None:
     given = row.get("probabilities")
     values = list(cast(dict[str, object], given).values()) if isinstance(given, dict) else []
-    chances = [float(each) for each in values if isinstance(each, int | float) and not isinstance(each, bool)]
+    chances = [chance for each in values if (chance := finite_number(each)) is not None]
     return 1 - max(chances) if chances and all(0 <= each <= 1 for each in chances) else None

@@ -12,12 +12,13 @@ from polyjudge.records.outcomes import SCHEMA_VERSION
 
 from .annotations import language_of, pair_in_name, rating_row
 from .columns import Row
-from .error_spans import error_span
+from .error_spans import error_span, mqm_score
 from .tools import ToolRows
 
 _PAIR = re.compile(r"(?<![a-z])([a-z]{2,3}-[a-z]{2,3})(?![a-z-])")
 _SCORES_OF_METRICS = "metric-scores"
 SEGMENT_SCORES, _DOMAINS, _SYSTEMS = ".seg.score", ".domain.score", ".sys.score"
+_RATINGS = ".seg.rating"
 SCORE_FILES = (SEGMENT_SCORES, _SYSTEMS)
 """How the names of files end that have one score for each segment, or system."""
 
@@ -32,6 +33,8 @@ class SystemScore(NamedTuple):
     place: int
     """The number of the line among those of the system, which is that of the segment."""
     domain: str = ""
+    rater: str = ""
+    """Who rated it, where the file says so."""
 
 
 def pair_of(path: Path) -> str:
@@ -45,17 +48,21 @@ def pair_of(path: Path) -> str:
 
 
 def system_scores(path: Path) -> Iterator[SystemScore]:
-    """Yield the scores of a file: a system and a score per line, in the order of the segments if there are any."""
+    """Yield the scores of a file: a system and a score per line, in the order of the segments if there are any.
+
+    Ratings may be followed by their rater; the scores of systems at WMT20 are separated by spaces.
+    """
     counts: dict[str, int] = {}
-    has_domains = path.name.endswith(_DOMAINS)
+    has_domains, has_raters = path.name.endswith(_DOMAINS), _RATINGS in path.name
     wanted = "a domain, a system name and a score" if has_domains else "a system name and a score"
     for line, text in _lines(path):
-        fields = text.split("\t", 2 if has_domains else 1)
+        fields = text.split("\t") if "\t" in text or not path.name.endswith(_SYSTEMS) else text.split()
+        rater = fields.pop().strip() if has_raters and len(fields) == 3 else ""
         if len(fields) != 2 + has_domains:
             raise DataError(f"expected {wanted}, separated by a tab", path=path, line=line)
         system, score = fields[-2:]
         place = counts[system] = counts.get(system, 0) + 1
-        yield SystemScore(line, system, score, place, fields[0] if has_domains else "")
+        yield SystemScore(line, system, score, place, fields[0] if has_domains else "", rater)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -99,10 +106,11 @@ def _languages(pair: str) -> dict[str, str]:
 
 def rating_file(path: Path) -> ToolRows:
     """Yield the error spans in a file of mt-metrics-eval; a segment without a rating has the label None."""
-    # The last part of the name is a person, such as `rater1`, or what it says there: `merged`.
-    name = path.name.removesuffix(".gz").removesuffix(".seg.rating")
-    pair, annotator = pair_of(path), name.rpartition(".")[2]
+    # Where lines name no rater, it is the last part of the name: a person, such as `rater1`, or `merged`.
+    name = path.name.removesuffix(".gz").removesuffix(_RATINGS)
+    pair, of_file = pair_of(path), name.rpartition(".")[2]
     for each in system_scores(path):
+        annotator = each.rater if each.rater not in ("", "None") else of_file
         item_id = _id(pair, str(each.place))
         more = {"system": each.system, **_languages(pair)}
         if each.score.strip() == "None":
@@ -114,7 +122,10 @@ def rating_file(path: Path) -> ToolRows:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             yield each.line, "expected None, or JSON with a list 'errors'"
             continue
-        label = -round(sum(float(error.get("score") or 0) for error in given), 9) or 0.0
+        label = (
+            -round(sum(float(-mqm_score([span]) if span.get("score") is None else span["score"]) for span in spans), 9)
+            or 0.0
+        )
         yield each.line, rating_row(item_id, annotator, label, spans, **more)
 
 

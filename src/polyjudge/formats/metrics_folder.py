@@ -13,10 +13,10 @@ from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import lines_from
 from polyjudge.files.spill import open_scratch
 from polyjudge.records.outcomes import SCHEMA_VERSION
-from polyjudge.rubrics.penalties import penalty_of, wmt_penalties
 
 from .annotations import language_of
 from .converting import RowsToConvert
+from .error_spans import mqm_score
 from .metrics_files import SEGMENT_SCORES, system_scores
 from .tools import ToolRows
 
@@ -47,12 +47,13 @@ def _pair_of(file: Path) -> str:
 
 
 def _of_pair(path: Path, pair: str, files: Iterable[Path]) -> Iterator[dict[str, Any]]:
-    by_system: dict[str, dict[str, dict[str, list[str]]]] = {}
+    by_system: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     for file in files:
         kind = "labels" if file.parent.name == "human-scores" else "subscores"
         name = file.name.removesuffix(SEGMENT_SCORES).removeprefix(f"{pair}.")
         for each in system_scores(file):
-            by_system.setdefault(each.system, {}).setdefault(kind, {}).setdefault(name, []).append(each.score)
+            value = _score(each.score, file, each.line)
+            by_system.setdefault(each.system, {}).setdefault(kind, {}).setdefault(name, []).append(value)
     texts = {file.stem: file for file in sorted(path.glob(f"system-outputs/{pair}/*.txt"))}
     shared = {
         "source": _texts(path / "sources" / f"{pair}.txt"),
@@ -60,11 +61,17 @@ def _of_pair(path: Path, pair: str, files: Iterable[Path]) -> Iterator[dict[str,
         "document": _texts(path / "documents" / f"{pair}.docs"),
     }
     target = language_of(pair.partition("-")[2])
-    for system in sorted({*texts, *by_system}):
-        own = {**shared, "candidate": _texts(texts.get(system, path / "none"))}
+    outputs = {system: _texts(file) for system, file in texts.items()}
+    lengths = {f"the {name}s": len(each) for name, each in shared.items()}
+    lengths |= {f"the output of {system}": len(each) for system, each in outputs.items()}
+    for system, kinds in by_system.items():
+        names = ((name, values) for kind in kinds.values() for name, values in kind.items())
+        lengths |= {f"{name} of {system}": len(values) for name, values in names}
+    _refuse_other_lengths(path, pair, lengths)
+    for system in sorted({*outputs, *by_system}):
+        own = {**shared, "candidate": outputs.get(system, [])}
         scores = by_system.get(system, {})
-        count = max(len(each) for each in (*own.values(), *(v for kind in scores.values() for v in kind.values())))
-        for place in range(count):
+        for place in range(max(lengths.values())):
             row: dict[str, Any] = {"schemaVersion": SCHEMA_VERSION, "id": f"{pair}/{place + 1}", "system": system}
             row |= {"language": target, "languagePair": pair}
             row |= {name: values[place] for name, values in own.items() if place < len(values) and values[place]}
@@ -73,16 +80,35 @@ def _of_pair(path: Path, pair: str, files: Iterable[Path]) -> Iterator[dict[str,
             yield row | _ratings(scores, place)
 
 
-def _ratings(scores: Mapping[str, Mapping[str, list[str]]], place: int) -> dict[str, Any]:
+def _score(text: str, file: Path, line: int) -> float | None:
+    try:
+        return None if text.strip() == "None" else float(text)
+    except ValueError:
+        message = f"invalid score {text[:40]!r}; expected a number or None"
+        raise DataError(message, path=file, line=line) from None
+
+
+def _refuse_other_lengths(path: Path, pair: str, lengths: Mapping[str, int]) -> None:
+    """Raise DataError if a file has more or fewer segments than most: its lines belong to others then."""
+    counts = Counter(count for count in lengths.values() if count)
+    usual = max(counts, key=lambda count: (counts[count], count), default=0)
+    for name, count in lengths.items():
+        if count not in (0, usual):
+            message = (
+                f"{pair}: {name} has {count:,} segments, other files have {usual:,}; they would not be the same ones"
+            )
+            raise DataError(message, path=path)
+
+
+def _ratings(scores: Mapping[str, Mapping[str, list[float | None]]], place: int) -> dict[str, Any]:
     """Return the labels and sub-scores of a segment, and the only one of each by its usual name."""
     found: dict[str, Any] = {"extra": {}}
     for kind, only in (("labels", "label"), ("subscores", "score")):
         by_name = {name: values[place] for name, values in scores.get(kind, {}).items() if place < len(values)}
-        numbers = {name: None if text.strip() == "None" else float(text) for name, text in by_name.items()}
-        if numbers:
-            found[kind] = {name: number for name, number in numbers.items() if number is not None}
-        if len(numbers) == 1:
-            found[only] = next(iter(numbers.values()))
+        if by_name:
+            found[kind] = {name: number for name, number in by_name.items() if number is not None}
+        if len(by_name) == 1:
+            found[only] = next(iter(by_name.values()))
     return found
 
 
@@ -259,7 +285,7 @@ def _errors_of(spans: list[object]) -> str:
         start, end = ("sourceStart", "sourceEnd") if in_source else ("start", "end")
         category, severity = str(span.get("category") or ""), str(span.get("severity") or "")
         places = {"start": span.get(start), "end": span.get(end), "category": category, "severity": severity}
-        score = span.get("score", penalty_of(category, severity, wmt_penalties()))
+        score = span.get("score", -mqm_score([span]))
         errors.append({**places, "score": score, "is_source_error": in_source})
     return json.dumps({"errors": errors}, ensure_ascii=False)
 

@@ -12,7 +12,7 @@ from polyjudge.text.display import one_line
 
 from .columns import made_id
 from .items import CLUSTER_COLUMNS
-from .rating_values import PREFERENCES
+from .rating_values import PREFERENCES, finite_number
 
 JUDGE_FIELDS = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswered")
 _MADE_ID_LENGTH = 16
@@ -55,8 +55,8 @@ def repeats_of(row: Mapping[str, Any]) -> tuple[float, ...]:
     asked = [(origin.get("provider"), origin.get("model")) for origin in origins]
     if len(asked) != len(members) or len(set(map(repr, asked))) != 1:
         return ()
-    scores = (each.get("score") for each in members)
-    return tuple(float(each) for each in scores if isinstance(each, int | float) and not isinstance(each, bool))
+    scores = (finite_number(each.get("score")) for each in members)
+    return tuple(score for score in scores if score is not None)
 
 
 def _members(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -109,7 +109,7 @@ def probability_of(row: Mapping[str, Any]) -> float | str | None:
     given: object = row.get("inclusionProbability")
     if given in (None, ""):
         return None
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         if isinstance(given, float | int | str) and not isinstance(given, bool) and 0 < float(given) <= 1:
             return float(given)
     return f"'inclusionProbability' is {one_line(repr(given), 40)}, not a number above 0 and at most 1"

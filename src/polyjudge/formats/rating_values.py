@@ -32,6 +32,14 @@ def number_of(given: object) -> float | str | None:
         return f"invalid rating {str(given)[:40]!r}; expected a number, pass or fail"
 
 
+def finite_number(given: object) -> float | None:
+    """Return a number of JSON; None for any other value, and for one that is not finite or too large."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    found = _finite(given)
+    return None if isinstance(found, str) else found
+
+
 def word_of(given: Iterable[object]) -> str:
     """Return the first text, if it is a word and not a number; else an empty one."""
     text = next((each.strip() for each in given if isinstance(each, str) and each.strip()), "")

@@ -206,13 +206,14 @@ def pydantic_evals(path: Path) -> ToolRows:
 
 
 def _first_score(path: Path) -> str:
-    """Return the name of the first score in a report, or else of its first assertion."""
-    assertion = ""
+    """Return the name of the first score in a report, or else of its first assertion, or label."""
+    assertion = label = ""
     for _, case in JsonStream(path, _PYDANTIC_LISTS):
         for name in mapping(mapping(case).get("scores")):
             return name
         assertion = assertion or next(iter(mapping(mapping(case).get("assertions"))), "")
-    return assertion
+        label = label or next(iter(mapping(mapping(case).get("labels"))), "")
+    return assertion or label
 
 
 def _pydantic_row(case: Row, main: str, system: str) -> Row:

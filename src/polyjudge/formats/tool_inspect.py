@@ -67,6 +67,9 @@ def _row(header: Mapping[str, Any], sample: Row) -> Row:
     ]
     main = _main_scorer(header)
     missing = Verdict(name=main, failure="provider_error", reason=error) if error else not_recorded(main)
+    if parts := [each.name for each in verdicts if each.name.startswith(f"{main}.")]:
+        several = f"{main} gives several values, and none for all: {', '.join(parts[:5])}."
+        missing = Verdict(name=main, failure="not_recorded", reason=several)
     if error:
         names = {plain_text(mapping(each).get("name")) for each in elements(evaluation.get("scorers"))}
         without_score = sorted(names.difference(mapping(sample.get("scores"))))

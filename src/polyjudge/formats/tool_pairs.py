@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -36,13 +37,15 @@ _NO_OBJECT = "must be a JSON object"
 def alpaca_eval(path: Path) -> ToolRows:
     """Yield AlpacaEval's annotations: a preference from 1, for the baseline, to 2, for the model; 1.5 or 0 is a tie.
 
-    The id is made from the instruction, so that the same instruction has the same id for every model.
+    The id is made from the instruction, so that the same instruction has the same id for every model. Preferences of
+    people, who have an `annotator_index`, are labels, and each person's are counted by themselves.
     """
-    seen, tags = Occurrences(), LanguageTags()
+    by_annotator, tags = defaultdict[str, Occurrences](Occurrences), LanguageTags()
     for line, row in _objects(path):
         if row is None:
             yield line, _NO_OBJECT
             continue
+        person = "" if row.get("annotator") else _text(row.get("annotator_index"))
         texts = {
             "candidate": row.get("output_2"),
             "system": row.get("generator_2") or row.get("generator"),
@@ -55,7 +58,14 @@ def alpaca_eval(path: Path) -> ToolRows:
             row, "instruction", "output_1", "output_2", "generator_1", "generator_2", "generator", "preference"
         )
         rest.pop("raw_completion", None)
-        yield line, _row(counted_id(texts, ("source",), seen, tags), outcome, texts, extra=rest)
+        item = counted_id(texts, ("source",), by_annotator[person], tags)
+        if not person:
+            yield line, _row(item, outcome, texts, extra=rest)
+            continue
+        label = outcome.verdict if isinstance(outcome, JudgeResult) else None
+        known = {name: text for name, text in texts.items() if text not in (None, "")}
+        head = {"schemaVersion": SCHEMA_VERSION, "id": item, "annotator": f"human/{person}", "label": label}
+        yield line, {**head, **known, "extra": rest}
 
 
 def _alpaca_outcome(row: Row) -> Outcome:

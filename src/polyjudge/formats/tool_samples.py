@@ -55,9 +55,11 @@ def sample_row(
         elif each.score is not None:
             subscores[each.name] = each.score
     if main.score is None:
-        reason = main.reason or f"The score of {main.name} is not a number."
+        said = f"{main.name} gives the word {main.word[:40]!r}, and no number." if main.word else main.reason
+        reason = said or f"The score of {main.name} is not a number."
         outcome = Failure(reason, main.failure or "unreadable", main.raw, main.model)
         row = outcome_row(item_id, outcome) | ({"subscores": subscores} if subscores else {})
+        row |= {"verdict": main.word} if main.word else {}
     else:
         outcome = JudgeResult(
             main.score, main.reason, subscores, main.model, verdict=main.word, raw=main.raw, passed=main.passed

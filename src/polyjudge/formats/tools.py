@@ -40,8 +40,10 @@ def _keys(*names: str) -> tuple[str, ...]:
     return tuple(rf'"{re.escape(name)}"\s*:' for name in names)
 
 
-_APPRAISE_ROW = r"\A\ufeff?[^,\n]+,[^,\n]+,\d+,[A-Z]{3},[a-z]{2,3}(?:[-_]\w+)?,[a-z]{2,3}(?:[-_]\w+)?,[\d.]*,"
+_NAME, _LANGUAGE = r'(?:[^,"\n]+|"[^"\n]*")', r"[a-z]{2,3}(?:[-_]\w+)?"
+_APPRAISE_ROW = rf"\A\ufeff?{_NAME},{_NAME},\d+,[A-Z]{{3}},{_LANGUAGE},{_LANGUAGE},(?:-?[\d.]+|None)?,"
 """The first fields of a row: user, system, index, type, both languages and score."""
+_MQM_HEADER = r"\A(?=.*\b(?:seg_id|docSegId|globalSegId|doc_segment_id)\t).*\bsystem(?:_id)?\t.*\tcategory\tseverity"
 _WMT_DOCUMENT = r'"doc_id"\s*:\s*"[^"\\]*_#+_'
 """The id of a document with its languages, domain and name."""
 TOOL_FORMATS: tuple[ToolFormat, ...] = (
@@ -77,7 +79,7 @@ TOOL_FORMATS: tuple[ToolFormat, ...] = (
     ToolFormat(
         "lm-evaluation-harness samples", (".jsonl",), "tool_lm_eval:lm_eval", _keys("doc_id", "resps", "filtered_resps")
     ),
-    ToolFormat("MQM errors", (".tsv",), "annotations:mqm_table", (r"\A\ufeff?system\t.*\tcategory\tseverity",)),
+    ToolFormat("MQM errors", (".tsv",), "mqm_tables:mqm_table", (_MQM_HEADER,)),
     ToolFormat("WMT mean MQM scores", (".tsv",), "metrics_files:average_scores", (r"\Asystem mqm_avg_score seg_id",)),
     ToolFormat("Appraise scores", (".csv",), "annotations:appraise_scores", (_APPRAISE_ROW,)),
     ToolFormat("Appraise items", (".json",), "annotations:appraise_items", _keys("documentID", "targetText", "mqm")),

@@ -67,7 +67,7 @@ class Cascade:
             if isinstance(outcome, Failure) and outcome.kind == "not_recorded":  # its batch is not back, or a dry run
                 return outcome
             asked.append(outcome)
-            sure = self._confidence(outcome)
+            sure = confidence_of(outcome, self.plan.rule)
             if isinstance(outcome, JudgeResult) and sure is not None and threshold is not None and sure >= threshold:
                 members = tuple(asked) if len(asked) > 1 else outcome.members
                 return replace(outcome, answered_by=_name_of(judge), confidence=round(sure, 6), members=members)
@@ -81,11 +81,6 @@ class Cascade:
         """Close the judges' connections."""
         for judge in self.judges:
             await close_judge(judge)
-
-    def _confidence(self, outcome: Outcome) -> float | None:
-        """Return how sure a judge is; 0 for a verdict of which nothing shows it."""
-        sure = confidence_of(outcome, self.plan.rule)
-        return 0.0 if sure is None and isinstance(outcome, JudgeResult) else sure
 
 
 def _name_of(judge: object) -> str:

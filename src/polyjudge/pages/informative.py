@@ -1,4 +1,4 @@
-"""Draw the items whose labels say most, and keep the plan of the sample."""
+"""Draw the items whose labels say most, or those of the plan of an earlier sample."""
 
 import math
 import random
@@ -6,38 +6,29 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 
 from polyjudge.calibration.correction import usual_scale
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files.atomic import write_atomically
-from polyjudge.files.json_lines import parse_data, readable_json
-from polyjudge.files.ownership import own_fields
 from polyjudge.formats.doubts import Doubt
-from polyjudge.records.codec import from_json, to_json
 from polyjudge.records.samples import PlannedItem, SamplePlan
 from polyjudge.statistics.informative import (
     closeness_to,
+    denser_end,
     distance_to_ends,
     inclusion_probabilities,
     sizes,
     systematic_sample,
 )
 from polyjudge.statistics.resampling import Floats
+from polyjudge.store.sample_plans import read_plan, write_plan
 
 from .sampling import Candidate, Drawn, Sample, allotted
 
-SCHEMA_VERSION = 1
 USUAL_SIZE = 100
 _ROUNDING = 2e-6
 """Of stored probabilities."""
-
-
-def plan_path(labels: Path) -> Path:
-    """Return the path of the plan of a sample, beside its labels."""
-    return labels.with_name(f"{labels.stem}.sample.json")
 
 
 def draw_informative(
@@ -83,8 +74,7 @@ def signals_of(
     threshold = _threshold(every) if passes else None
     if known and judged.any():
         of_score = np.full(len(group), math.nan)
-        bounds = usual_scale(known) or (min(known), max(known))
-        near = distance_to_ends(scores[judged], bounds)
+        near = distance_to_ends(scores[judged], usual_scale(known) or (denser_end(known),))
         of_score[judged] = near if threshold is None else closeness_to(threshold, scores[judged])
         signals["ends" if threshold is None else "threshold"] = of_score
     found = [doubts.get(each.id, Doubt()) for each in group]
@@ -169,30 +159,5 @@ def _new(
         PlannedItem(id=each.candidate.id, language=each.candidate.language, inclusion_probability=each.probability or 1)
         for each in drawn
     )
-    plan = SamplePlan(seed=seed, size=size, candidates=len(candidates), items=items)
-    with write_atomically(path) as file:
-        file.write(readable_json({**own_fields(), "kind": "polyjudge sample", **to_json(plan)}, indent=1) + "\n")
+    write_plan(path, SamplePlan(seed=seed, size=size, candidates=len(candidates), items=items))
     return drawn
-
-
-def read_plan(path: Path) -> SamplePlan:
-    """Read the plan of a sample."""
-    try:
-        found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
-        row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
-        if row.pop("schemaVersion", None) != SCHEMA_VERSION or row.pop("kind", "") != "polyjudge sample":
-            raise DataError("not the plan of a sample; give another file of labels", path=path, option="labels")
-        row.pop("polyjudgeVersion", None)
-        plan = from_json(SamplePlan, row)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    except DataError as error:
-        if error.path:
-            raise
-        raise DataError(f"cannot be used: {error}", path=path, option="labels") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not JSON: {str(error)[:200]}", path=path, option="labels") from None
-    wrong = next((each.id for each in plan.items if not 0 < each.inclusion_probability <= 1), None)
-    if wrong is not None:
-        raise DataError(f"invalid probability {wrong!r}: it must be above 0 and at most 1", path=path, option="labels")
-    return plan

@@ -12,8 +12,9 @@ from statistics import median
 import numpy as np
 
 from polyjudge.records.calibration import Figure
-from polyjudge.statistics.estimates import MIN_LABELS_FOR_WEIGHT, student
+from polyjudge.statistics.estimates import MIN_LABELS_FOR_WEIGHT
 from polyjudge.statistics.group_correction import BORROWED_LABELS
+from polyjudge.statistics.skewed import student
 from polyjudge.store.labels import Label
 
 from .estimates import Bounds, Known
@@ -85,23 +86,24 @@ def next_hour(
     The spread of labels is that within a language, shrunk to that of all; before there are labels, that of the scores,
     or without any a quarter of the scale.
     """
-    remaining = sum(left.values())
+    remaining, most = sum(left.values()), bounds[1] - bounds[0]
     more = min(int(_HOUR_S / seconds[0]), remaining)
-    spreads, counts = _spreads(known, judged, (bounds[1] - bounds[0]) / 4), Counter(each.language for each in known)
+    spreads, counts = _spreads(known, judged, most / 4), Counter(each.language for each in known)
     widths = [
-        _width(tag, counts[tag], more * left.get(tag, 0) / remaining if remaining else 0.0, spreads[tag])
+        _width(tag, counts[tag], more * left.get(tag, 0) / remaining if remaining else 0.0, spreads[tag], most)
         for tag in judged
     ]
     order = sorted(widths, key=lambda each: (-_gain(each), each.language))
-    return NextHour(*seconds, more, remaining, _overall(estimate, len(known), more, spreads, judged), tuple(order))
+    overall = _overall(estimate, (len(known), more), spreads, judged, most)
+    return NextHour(*seconds, more, remaining, overall, tuple(order))
 
 
-def _width(language: str, labels: int, more: float, spread: float) -> Width:
-    return Width(language, labels, more, _expected(labels, spread), _expected(labels + more, spread))
+def _width(language: str, labels: int, more: float, spread: float, most: float) -> Width:
+    return Width(language, labels, more, _expected(labels, spread, most), _expected(labels + more, spread, most))
 
 
-def _expected(labels: float, spread: float) -> float | None:
-    return None if labels < 2 else 2 * student(max(1, int(labels) - 1)) * spread / math.sqrt(labels)
+def _expected(labels: float, spread: float, most: float) -> float | None:
+    return None if labels < 2 else min(most, 2 * student(max(1, int(labels) - 1)) * spread / math.sqrt(labels))
 
 
 def _gain(width: Width) -> float:
@@ -111,15 +113,20 @@ def _gain(width: Width) -> float:
 
 
 def _overall(
-    estimate: Figure, labels: int, more: int, spreads: Mapping[str, float], judged: Mapping[str, Sequence[float]]
+    estimate: Figure,
+    counts: tuple[int, int],
+    spreads: Mapping[str, float],
+    judged: Mapping[str, Sequence[float]],
+    most: float,
 ) -> Width:
     """Return the width of the estimate over all items, which falls with the root of the number of labels."""
+    labels, more = counts
     if estimate.low is not None and estimate.high is not None and labels:
         now = float(estimate.high - estimate.low)
         return Width("", labels, more, now, now * math.sqrt(labels / (labels + more)))
     total = sum(map(len, judged.values()))
     spread = sum(spreads[tag] * len(scores) for tag, scores in judged.items()) / total if total else 0.0
-    return _width("", labels, more, spread)
+    return _width("", labels, more, spread, most)
 
 
 def _spreads(known: Sequence[Known], judged: Mapping[str, Sequence[float]], usual: float) -> dict[str, float]:

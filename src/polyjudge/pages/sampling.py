@@ -15,6 +15,7 @@ from polyjudge.formats.columns import AS_IT_IS, TableOptions
 from polyjudge.formats.items import ItemSource
 from polyjudge.formats.ratings import Rating, RatingColumns, has_translation_scores, read_ratings
 from polyjudge.formats.row_files import column_map, first_row_of, named_rows_of
+from polyjudge.formats.row_filters import RowFilter
 from polyjudge.formats.translation_results import TranslationResults, is_results_file
 from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.outcomes import Item
@@ -272,15 +273,10 @@ def _chosen_in_results(source: Source, ratings: dict[str, Rating]) -> dict[str, 
     filters = _filters_of_results(source)
     if not filters:
         return ratings
-    chosen, known = set[str](), set[str]()
-    for _, row in named_rows_of(source.results, source.reading):
-        if not isinstance(row, str):
-            known.update(row)
-            if all(str(row.get(name, "")) in values for name, values in filters.items()):
-                chosen.add(str(row.get("id")))
-    if unknown := sorted(filters.keys() - known):
-        names = one_line(", ".join(sorted(known)), 300)
-        raise DataError(f"no column {unknown[0]!r}. Found: {names}", path=source.results, option="filter")
+    selecting = RowFilter(filters)
+    rows = (row for _, row in named_rows_of(source.results, source.reading) if not isinstance(row, str))
+    chosen = {str(row.get("id")) for row in rows if selecting.selects(row)}
+    selecting.check(source.results)
     return {own_id: rating for own_id, rating in ratings.items() if own_id in chosen}
 
 

@@ -4,7 +4,7 @@ They are an addition to a reply that is complete without them: where they are no
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from polyjudge.records.codec import Number
@@ -51,7 +51,7 @@ def _candidate(row: Mapping[str, Any]) -> tuple[str, Number]:
     return _text(row.get("token", "")), _number(row.get("logProbability", 0.0))  # Google leaves out empty and 0
 
 
-def _token(chosen: tuple[str, Number], top: "Sequence[tuple[str, Number]] | map[tuple[str, Number]]") -> Token:
+def _token(chosen: tuple[str, Number], top: Iterable[tuple[str, Number]]) -> Token:
     text, logprob = chosen
     others: dict[str, Number] = {}
     for name, value in top:

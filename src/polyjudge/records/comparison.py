@@ -116,6 +116,8 @@ class Comparison(Struct, frozen=True, kw_only=True, rename="camel"):
     """Over all items, with equal weight."""
     languages_alike: Difference
     """The difference of the score, with equal weight for each language."""
+    if_independent: Difference | None = None
+    """The difference over all items if no two of them were of one document; None unless that would say more."""
     languages: tuple[LanguageChange, ...]
     worse: tuple[ItemChange, ...]
     """The items with the largest falls."""

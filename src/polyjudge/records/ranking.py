@@ -97,6 +97,8 @@ class Ranking(Struct, frozen=True, kw_only=True, rename="camel"):
     overall: LanguageRanking
     languages: tuple[LanguageRanking, ...]
     """Empty if there is one language only."""
+    if_independent: LanguageRanking | None = None
+    """The ranking over all items if no two were of one document; None unless that would distinguish more systems."""
 
     _repr_html_ = as_html
     to_frame = as_frame

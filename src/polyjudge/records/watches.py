@@ -93,7 +93,8 @@ class Watch(Struct, frozen=True, kw_only=True, rename="camel"):
     noticeable: Number | None = None
     """The smallest share of changed answers that would have been shown with a probability of 80%."""
     shift: Figure = Figure()
-    """Mean score now minus that of then, with its 95% interval."""
+    """Mean score now minus that of then. Its 95% interval only without a change: one that is shown ends the watch when
+    it looks large, so that an interval would not hold."""
     rewordings: tuple[Rewording, ...] = ()
     calls: int = 0
     cost_usd: Number = 0.0

@@ -128,6 +128,7 @@ def compare_runs(
         options=options,
         overall=overall,
         languages_alike=_languages_equal(items.pairs, items.languages, options),
+        if_independent=_if_independent(items.pairs, overall.score, options),
         languages=_with_statuses(languages, before, after),
         clusters_needed=_needed((*languages, overall), options),
         clusters_with_documents=min_clusters(options.alpha),
@@ -149,6 +150,18 @@ def _needed(rows: Sequence[LanguageChange], options: ComparisonOptions) -> int:
     """Return the number of clusters below which nothing can be said: the largest of the rows that have too few."""
     few = [row.score.clusters_needed for row in rows if row.score.verdict == "too few items"]
     return max(few, default=min((row.score.clusters_needed for row in rows), default=min_clusters(options.alpha)))
+
+
+_MOST_UNNAMED = 1_000
+"""With more items the documents cost little, and the difference of independent items would say little more."""
+
+
+def _if_independent(pairs: Pairs, found: Difference, options: ComparisonOptions) -> Difference | None:
+    """Return the difference of independent items, if nothing was found because the documents are not named."""
+    if not pairs.may_be_related or found.verdict in ("better", "worse") or len(pairs) > _MOST_UNNAMED:
+        return None
+    alone = _with_verdict(_difference(dataclasses.replace(pairs, may_be_related=False), options), options)
+    return None if alone.p is None else alone
 
 
 _NAMED = ("newly_unjudged", "newly_judged", "missing", "added")
@@ -260,21 +273,26 @@ def _languages_equal(pairs: Pairs, languages: Codes, options: ComparisonOptions)
     _, languages = np.unique(languages, return_inverse=True)  # some languages may have no pairs
     differences = pairs.differences
     figure = group_mean_figure(differences, pairs.clusters, languages, resamples=options.resamples, seed=options.seed)
-    found = _tested(
-        pairs, group_weighted(differences, pairs.clusters, languages), figure, options, (_LANGUAGES_EQUAL, 1)
-    )
     counts = np.bincount(languages)
     residuals = (
         differences - (np.bincount(languages, weights=differences) / counts)[languages]
     )  # differences between languages are not noise
-    detectable = detectable_difference(group_weighted(residuals, pairs.clusters, languages), alpha=options.alpha)
+    spread = group_weighted(residuals, pairs.clusters, languages)
+    sums, test = group_weighted(differences, pairs.clusters, languages), (_LANGUAGES_EQUAL, 1)
+    found = _tested(pairs, sums, figure, options, test, spread)
     before, after = (_mean(each, 1 / counts[languages]) for each in (pairs.before, pairs.after))
-    return _with_verdict(replace(found, before=before, after=after, detectable=detectable), options)
+    return _with_verdict(replace(found, before=before, after=after), options)
 
 
 def _tested(
-    pairs: Pairs, sums: Clustered, figure: Figure, options: ComparisonOptions, test: tuple[str, int]
+    pairs: Pairs,
+    sums: Clustered,
+    figure: Figure,
+    options: ComparisonOptions,
+    test: tuple[str, int],
+    spread: Clustered | None = None,
 ) -> Difference:
+    """Return a tested difference; `spread` is what is noise, if that is not all of the sums."""
     language, family = test
     near = neighbour_error(sums.sums, sums.counts) if pairs.may_be_related else None
     needed = max(min_clusters(options.alpha), near.needed if near else 0)
@@ -292,7 +310,7 @@ def _tested(
         return found
     seed = (options.seed, crc32(language.encode(errors="surrogatepass")))
     p = sign_flip_p(sums.sums, permutations=options.permutations, seed=seed)
-    detectable = detectable_difference(sums, alpha=options.alpha / family)
+    detectable = detectable_difference(spread or sums, alpha=options.alpha / family)
     if near:
         figure, p = hull(figure, _near_figure(sums, near)), max(p, near.p(float(sums.sums.sum())))
         least = errors_needed(near.degrees, options.alpha / family) * near.error / float(sums.counts.sum())

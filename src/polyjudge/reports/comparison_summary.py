@@ -98,6 +98,7 @@ def needed_text(comparison: Comparison, unit: str) -> str:
 def comparison_advice(comparison: Comparison, table: LanguageTable) -> Iterator[str]:
     """Yield what to do, in a sentence for each group of languages."""
     rows = comparison.languages
+    yield from _if_independent(comparison)
     if len(rows) < 2:
         return
     named = {verdict: _names(rows, (verdict,), table) for verdict in ("better", "worse")}
@@ -116,6 +117,27 @@ def comparison_advice(comparison: Comparison, table: LanguageTable) -> Iterator[
     if unknown and len(unknown) < len(rows):
         others = f"the other {len(unknown):,}" if len(unknown) > 1 else unknown[0]
         yield f"For {others}, no difference between A and B is shown."
+
+
+def _if_independent(comparison: Comparison) -> Iterator[str]:
+    """Yield what could be said if no two items were of one document, and how to say that they are not."""
+    found = comparison.if_independent
+    if found is None:
+        return
+    digits = digits_of(comparison)
+    size = f"{difference_text(found, digits)}, p = {found.p:.2g}"
+    said = (
+        f"B would be {found.verdict} by {size}" if found.verdict in ("better", "worse") else f"no change seen, {size}"
+    )
+    finds = (
+        ""
+        if found.detectable is None
+        else f"; a change of {found.detectable:.{digits}f} would be found in four of five cases"
+    )
+    yield (
+        f"If no two items are of one document (separate questions, say), {said}{finds}. If that is so, set cluster to "
+        "none; else name the column of documents."
+    )
 
 
 _FALLS = (("PASS", "FAIL"), ("CHECKED", "FAIL"))

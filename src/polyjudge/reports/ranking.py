@@ -1,5 +1,6 @@
 """Rank systems by the comparisons of their texts."""
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,14 +62,25 @@ def ranking_of(found: Compared, files: tuple[str, ...], options: RankingOptions)
     known = np.unique(np.concatenate(tags)) if options.by_language else np.zeros(0, dtype=np.int64)
     named = sorted((found.languages[tag], int(tag)) for tag in known) if len(known) > 1 else []
     tables = [_Table(name, own.among(*(each == tag for each in tags)), found, options) for name, tag in named]
+    ranked = _rankings([overall], found.failures)[0]
     return Ranking(
         files=files,
         judges=found.judges,
         notes=tuple(_notes(found)),
         options=options,
-        overall=_rankings([overall], found.failures)[0],
+        overall=ranked,
         languages=_rankings(tables, {}),
+        if_independent=_if_independent(overall, ranked),
     )
+
+
+def _if_independent(table: "_Table", ranked: LanguageRanking) -> LanguageRanking | None:
+    """Return the ranking of independent items, if that distinguishes more systems."""
+    if not ranked.may_be_related or ranked.clusters > _MOST_UNNAMED or len(ranked.systems) > _MOST_SYSTEMS_UNNAMED:
+        return None
+    alone = _rankings([dataclasses.replace(table, read=dataclasses.replace(table.read, names_clusters=True))], {})[0]
+    known = [sum(pair.verdict == "first" for pair in each.pairs) for each in (alone, ranked)]
+    return alone if known[0] > known[1] else None
 
 
 def _rankings(tables: "Sequence[_Table]", failures: Mapping[str, int]) -> tuple[LanguageRanking, ...]:
@@ -91,6 +103,8 @@ def _notes(found: Compared) -> Iterator[str]:
 
 
 _Pair = tuple[int, int]
+_MOST_UNNAMED, _MOST_SYSTEMS_UNNAMED = 1_000, 20
+"""With more items or systems it is not computed what independent items would show."""
 
 
 @dataclass

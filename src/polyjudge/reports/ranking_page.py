@@ -40,7 +40,7 @@ def ranking_page(ranking: Ranking, table: LanguageTable, *, about_judge: Sequenc
         "facts": list(_facts(ranking)),
         "groups": list(_groups(overall)),
         "axis": share_axis(),
-        "open_questions": list(inconclusive(overall, ranking.options.alpha)),
+        "open_questions": list(inconclusive(ranking)),
         "about_judge": about_judge,
         "by_language": [languages_table(ranking.languages, overall, table)] if ranking.languages else [],
         "sections": list(_sections(overall)),

@@ -27,7 +27,7 @@ def ranking_blocks(ranking: Ranking, table: LanguageTable) -> Iterator[Block]:
     yield Heading(1, f"Ranking of {len(overall.systems)} systems")
     yield Lines((headline(overall), *_counts(overall), *ranking.notes))
     yield systems_table(overall)
-    open_questions = tuple(inconclusive(overall, ranking.options.alpha))
+    open_questions = tuple(inconclusive(ranking))
     if open_questions:
         yield Heading(2, "What cannot be concluded")
         yield Lines(open_questions)
@@ -113,8 +113,15 @@ def rank_text(system: RankedSystem) -> str:
     return str(best) if best == worst else f"{best}–{worst}"
 
 
-def inconclusive(found: LanguageRanking, alpha: float) -> Iterator[str]:
+def inconclusive(ranking: Ranking) -> Iterator[str]:
     """Yield what the comparisons do not show, and why."""
+    found, alpha = ranking.overall, ranking.options.alpha
+    if ranking.if_independent is not None:
+        yield (
+            "Whether the items are independent: if no two are of one document (separate questions, say), the order "
+            f"would be {order_of(ranking.if_independent)}. If that is so, set cluster to none; else name the column of "
+            "documents."
+        )
     if found.clusters < found.clusters_needed:
         yield (
             f"Too few items: {clusters_text(found.clusters)}; below {found.clusters_needed} no two systems can be "

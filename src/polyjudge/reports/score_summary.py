@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import Interval
 from polyjudge.records.runs import Gate, GateResult, LanguageScores, RunStatus, ScoreSummary
+from polyjudge.verdicts.score_gate import judged_items
 
 from .blocks import Block, Heading, Lines, Table, shown
 from .calibration import language_title
@@ -37,7 +38,7 @@ def _measured(scores: ScoreSummary) -> str:
     if scores.mean is None:
         return f"No scores; {scores.judged:,} of {scores.items:,} items were answered"
     rate = "" if scores.decided is None or scores.decided < scores.judged else f"; {_rate(scores)} of them pass"
-    return f"The mean score of {scores.judged:,} judged items is {scores.mean:.2f}{rate}"
+    return f"The mean score of {judged_items(scores.judged)} is {scores.mean:.2f}{rate}"
 
 
 def gate_sentence(result: GateResult, table: LanguageTable) -> str:

@@ -48,9 +48,8 @@ def summary(found: SystemCorrection) -> Iterator[str]:
         yield sentence
     refused = [name for name, check in found.checks.items() if check.verdict == "does not carry over"]
     if refused:
-        which = "own labels were used" if len(refused) > 1 else "its own labels were used"
-        which = "their own labels were used" if len(refused) > 1 else which
-        yield f"The correction does not hold for {_names(refused)}: {which}."
+        whose = "their" if len(refused) > 1 else "its"
+        yield f"The correction does not hold for {_names(refused)}: {whose} own labels were used."
     by_status = {status: [each for each in found.overall.systems if each.status == status] for status in _CARE}
     for status, text in _CARE.items():
         if by_status[status]:

@@ -94,6 +94,8 @@ def _flips(watch: Watch) -> str:
 
 
 def _between(watch: Watch) -> str:
+    if watch.verdict == "changed":
+        return " on these questions. On others the difference may be smaller, because a watch ends when it is large"
     if watch.shift.low is None or watch.shift.high is None:
         return ""
     return f" (95% interval {watch.shift.low:+.3g} to {watch.shift.high:+.3g})"

@@ -1,5 +1,6 @@
 """The penalties of error spans: what each error takes from the score of a text."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from math import isfinite
@@ -19,17 +20,26 @@ def penalty_of(category: str, severity: str, penalties: Mapping[str, float]) -> 
     """Return the penalty of an error; one for its category and severity counts before one for either.
 
     A category is meant by its whole name (`fluency/punctuation`), by its start (`fluency`) or by its end
-    (`punctuation`). An error of a severity that is not in the table, such as `neutral`, has none.
+    (`punctuation`), in either; hyphens and underscores count as spaces. An error of a severity that is not in the
+    table, such as `neutral`, has none.
     """
-    degree, name = severity.strip().casefold(), category.strip().casefold()
+    degree, name = severity.strip().casefold(), _spaced(category)
     if degree not in SEVERITIES:
         return 0.0
     fitting = [
         (bool(wanted), len(wanted), bool(only), value)
         for (only, wanted), value in ((_parts(key), value) for key, value in penalties.items())
-        if only in ("", degree) and (not wanted or name.startswith(wanted) or name.endswith(f"/{wanted}"))
+        if only in ("", degree) and (not wanted or _means(name, wanted))
     ]
     return float(max(fitting)[-1]) if fitting else 0.0
+
+
+def _spaced(category: str) -> str:
+    return re.sub(r"[-_]", " ", category.strip().casefold())
+
+
+def _means(name: str, wanted: str) -> bool:
+    return name.startswith(wanted) or name.endswith(f"/{wanted}") or (name != "" and wanted.endswith(f"/{name}"))
 
 
 @lru_cache(maxsize=1)
@@ -68,4 +78,4 @@ def read_penalties(name: str) -> Mapping[str, float]:
 def _parts(key: str) -> tuple[str, str]:
     """Return the severity and the category that a key of the table means; each may be empty."""
     first, _, rest = key.strip().casefold().partition(" ")
-    return (first, rest.strip()) if first in SEVERITIES else ("", key.strip().casefold())
+    return (first, _spaced(rest)) if first in SEVERITIES else ("", _spaced(key))

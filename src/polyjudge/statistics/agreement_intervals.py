@@ -17,20 +17,19 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyjudge.records.calibration import Figure
 
-from .rankings import CELLS, PairCounts, Spearman, Sums, joined, pair_rates
-from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
+from .rankings import Spearman, Sums, joined, pair_rates, weighted_pairs
+from .resampling import Codes, Floats, Weights, codes_of, draws, ratio, scores_of, within
 
 MAX_CATEGORIES = 200
 """With more different values the measures of categories are None."""
 
-_MOST_WEIGHTED = 5_000
-"""With more items of unequal weight, pairs are not counted."""
 Flags = NDArray[np.bool_]
 
 Rates = dict[str, Floats]
@@ -63,6 +62,10 @@ NAMES = (
 )
 
 
+_CORRELATIONS = frozenset(("pearson", "spearman", "kendall_tau_b"))
+_SHARES = frozenset(name for name in NAMES if name.endswith(("accuracy", "rate", "f1")))
+
+
 @dataclass(frozen=True, slots=True)
 class _Sample:
     """Scores of two raters, sorted so that resamples do not depend on the order of the input."""
@@ -92,9 +95,9 @@ def agreement_figures(
 ) -> dict[str, Figure]:
     """Compute all measures of agreement (see the module) between scores of a judge and of people for the same items.
 
-    Intervals are percentile intervals of a bootstrap over clusters (by default items). They have no width if the
-    measure is the same in every resample, such as an accuracy of 1. Values are None where they are undefined, such as
-    the correlation with a constant rater.
+    Intervals are percentile intervals of a bootstrap over clusters (by default items), or for very many items those of
+    a jackknife (`LeftOutGroups`). They have no width if the measure is the same in every resample, such as an accuracy
+    of 1. Values are None where they are undefined, such as the correlation with a constant rater.
 
     With `groups`, pairs are formed within a group; measures without pairs do not change. With `weights`, of mean 1, an
     item counts as so many, a pair with the product of both; for more than 5,000 items there are then no measures of
@@ -102,20 +105,18 @@ def agreement_figures(
     """
     sample = _sample(scores_of(first), scores_of(second), clusters, groups, weights)
     measures = _measures(sample, pass_from)
-    blocks = [
-        {name: values for measure in measures for name, values in measure(weights).items()}
-        for weights in Resamples(
-            None if sample.clusters is None else sample.clusters.tolist(),
-            len(sample.first),
-            resamples=resamples,
-            seed=seed,
-            base=sample.weights,
-        )
-    ]
-    return {
-        name: figure(np.concatenate([block[name] for block in blocks])) if name in blocks[0] else Figure(None)
-        for name in NAMES
-    }
+    names = None if sample.clusters is None else sample.clusters.tolist()
+    drawn = draws(names, len(sample.first), resamples=resamples, seed=seed, base=sample.weights)
+    blocks = [{name: values for measure in measures for name, values in measure(weights).items()} for weights in drawn]
+    found = {name: drawn.figure(np.concatenate([block[name] for block in blocks])) for name in blocks[0]}
+    return {name: _within_scale(name, found.get(name, Figure(None))) for name in NAMES}
+
+
+def _within_scale(name: str, found: Figure) -> Figure:
+    """Return a figure whose interval ends where the measure does; a correlation may be below 0, alpha below -1."""
+    if name == "mean_difference":
+        return found
+    return within(found, 0.0 if name in _SHARES else -1.0 if name in _CORRELATIONS else -np.inf, 1.0)
 
 
 def _sample(
@@ -154,11 +155,9 @@ def _measures(sample: _Sample, pass_from: tuple[float, float] | None) -> list[Ca
         _Pearson(sample),
         lambda weights: {"spearman": spearman(weights)},
     ]
-    if sample.weights is None or len(sample.first) <= _MOST_WEIGHTED:
-        exact_up_to = CELLS if sample.weights is None else _MOST_WEIGHTED  # linearisation is about equal weights
-        codes = sample.first_codes, sample.second_codes, sample.groups, sample.clusters
-        pairs = PairCounts(*codes, exact_up_to=exact_up_to)
-        measures.append(lambda weights: pair_rates(pairs, weights))
+    pairs = weighted_pairs(sample.first_codes, sample.second_codes, sample.groups, sample.clusters, sample.weights)
+    if pairs is not None:
+        measures.append(partial(pair_rates, pairs))
     values = np.unique(np.concatenate([sample.first, sample.second]))
     if len(values) <= MAX_CATEGORIES:
         measures.append(_Categories(sample, values))

@@ -20,11 +20,12 @@ _STAKES = {0.95: 0.4, 0.65: 0.3, 0.4: 0.3}
 A high stake finds a change of few answers without noise, a low one a change in noise.
 """
 _OF_ANSWERS = 0.7
-"""The share of the unit that is bet on other answers, where scores may also shift."""
+"""The share of the unit that is bet on other answers; the rest is bet on shifts of the score."""
 _MOST = 1e100
 """Evidence is not counted beyond this."""
 _MOST_QUESTIONS = 1_000
 """Evidence for less than 1 false alarm in 1e100 watches is never reached."""
+_LIKELY = 0.8
 _SIMULATIONS = 400
 _STEPS = 9
 
@@ -84,9 +85,9 @@ class _Bets:
 
 
 class ChangeTest:
-    """The sequential test of whether a judge has changed; with `has_scores` also of whether its scores shift."""
+    """The sequential test of whether a judge has changed: whether its answers do, or its scores shift."""
 
-    def __init__(self, false_alarms: float = FALSE_ALARMS, *, has_scores: bool = True) -> None:
+    def __init__(self, false_alarms: float = FALSE_ALARMS) -> None:
         self.needed = 1 / false_alarms
         """The e-value at which a change is shown."""
         self.asked = 0
@@ -94,7 +95,6 @@ class ChangeTest:
         """The highest e-value so far; 1 divided by it is a p-value."""
         self.gains: list[float] = []
         self._other = _Bets()
-        self._share = _OF_ANSWERS if has_scores else 1.0
         self._up, self._down = _Bets(), _Bets(-1.0)
 
     def add(self, gains: Gains) -> None:
@@ -110,34 +110,34 @@ class ChangeTest:
     def value(self) -> float:
         """The e-value after the questions so far."""
         shifts = (self._up.value + self._down.value) / 2
-        return self._share * self._other.value + (1 - self._share) * shifts
+        return _OF_ANSWERS * self._other.value + (1 - _OF_ANSWERS) * shifts
 
     @property
     def is_shown(self) -> bool:
         """Whether a change is shown; once it is, it stays so."""
         return self.highest >= self.needed
 
-    def noticeable(self, *, power: float = 0.8, most: float = 1.0, seed: int = 0) -> float | None:
-        """Return the smallest share of changed answers that as many questions would show with this probability.
+    def noticeable(self, *, most: float = 1.0) -> float | None:
+        """Return the smallest share of changed answers that as many questions would show with a probability of 80%.
 
         A changed answer has the gain `most`; the others have the gains of the questions asked, as if the judge had not
         changed: from a repeated question with either sign. None if not even a change of all answers would be shown.
         """
         if not self.asked:
             return None
-        random = np.random.default_rng(seed)
+        random = np.random.default_rng(0)
         shape = (_SIMULATIONS, self.asked)
         unchanged = random.choice(np.array(self.gains), shape)
         if most == 1.0:
             unchanged = np.abs(unchanged) * random.choice([-1.0, 1.0], shape)
         order = random.random(shape)
-        needed = self.needed / self._share
+        needed = self.needed / _OF_ANSWERS
         low, high = 0.0, 1.0
-        if _power(np.full(shape, most), needed) < power:
+        if _power(np.full(shape, most), needed) < _LIKELY:
             return None
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            if _power(np.where(order < middle, most, unchanged), needed) < power:
+            if _power(np.where(order < middle, most, unchanged), needed) < _LIKELY:
                 low = middle
             else:
                 high = middle

@@ -65,7 +65,7 @@ def _log_choose(count: int, chosen: int) -> float:
     return math.lgamma(count + 1) - math.lgamma(chosen + 1) - math.lgamma(count - chosen + 1)
 
 
-def most_likely_rate(errors: int, count: int, level: float) -> float:
+def highest_rate(errors: int, count: int, level: float) -> float:
     """Return Clopper and Pearson's upper limit of an error rate, which is exceeded with at most this probability."""
     if errors >= count:
         return 1.0

@@ -81,14 +81,22 @@ def read_scores(
     values = np.unique(np.concatenate([total, judge, people]))
     if bounds is None and is_rate(values):
         bounds = (0.0, 1.0)
-    step, drawn = step_of(values, bounds), probabilities_of(probabilities, len(people), len(total))
+    step, drawn = step_of(values, people, bounds), probabilities_of(probabilities, len(people), len(total))
     weights = 1 / drawn
     kept = 1 - drawn if only_these else np.ones(len(people))
     return Scores(total, judge, people, bounds, step, weights / (weights.mean() if len(weights) else 1.0), kept)
 
 
-def step_of(values: Floats, bounds: Bounds | None) -> float:
-    """Return the smallest difference that one more label may show, on a scale with these distinct values."""
+def step_of(values: Floats, people: Floats, bounds: Bounds | None) -> float:
+    """Return the smallest difference that one more label may show, from the distinct values of both sides.
+
+    Labels may be on a smaller scale than the judge's scores, as 1 to 5 beside 0 to 100.
+    """
+    labels = np.unique(people)
+    return min(_step(each, bounds) for each in ([values, labels] if len(labels) > 1 else [values]))
+
+
+def _step(values: Floats, bounds: Bounds | None) -> float:
     low, high = float(values[0]), float(values[-1])
     ends = bounds or (low, high)
     gap = float(np.diff(np.unique(np.append(values, ends))).min(initial=ends[1] - ends[0]))

@@ -214,7 +214,10 @@ def _over_groups(
     *,
     only_these: bool,
 ) -> Figure:
-    """Return the mean over groups of the weighted judge and the remainders; small groups have the pooled spread."""
+    """Return the mean over groups of the weighted judge and the remainders.
+
+    Groups with few labels have at least nearly the pooled spread: labels that happen to be alike do not show their own.
+    """
     means = [_mean(part, sample) for part, sample in zip(parts, samples, strict=True)]
     errors = [sample.weights * (part - mean) for part, mean, sample in zip(parts, means, samples, strict=True)]
     degrees, step = max(1, sum(map(len, parts)) - len(parts)), scale.step**2
@@ -225,7 +228,8 @@ def _over_groups(
         own = float(each**2 @ sample.kept) / (len(each) - 1) if len(each) >= _MIN_LABELS_FOR_SPREAD else pooled * kept
         drawn = 0.0 if only_these else weight**2 * float(sample.judged.var()) / len(sample.judged)
         value += float(share) * (weight * float(sample.judged.mean()) + mean)
-        variance += float(share) ** 2 * (max(own, step / degrees * kept) / len(each) + drawn)
+        borrowed = (BORROWED_LABELS * pooled * kept + (len(each) - 1) * own) / (BORROWED_LABELS + len(each) - 1)
+        variance += float(share) ** 2 * (max(own, borrowed, step / degrees * kept) / len(each) + drawn)
         labelled += float(share) * (1 - kept)
     if not variance:
         return Figure(value, value, value)

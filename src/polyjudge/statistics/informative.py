@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .estimates import Bounds
 from .resampling import Floats, scores_of
 
 PLAIN_SHARE = 0.5
@@ -20,10 +19,19 @@ _DAMPING = 0.7
 """The power of a signal: twice the doubt is less than twice the spread of labels, because signals are noisy."""
 
 
-def distance_to_ends(scores: Sequence[float] | Floats, bounds: Bounds) -> Floats:
-    """Return how far scores are from the nearer end of their scale: labels near an end vary least."""
+def distance_to_ends(scores: Sequence[float] | Floats, ends: Sequence[float]) -> Floats:
+    """Return how far scores are from the nearest end of their scale: labels near an end vary least."""
+    return np.abs(np.subtract.outer(scores_of(scores), np.array(ends))).min(axis=1)
+
+
+def denser_end(scores: Sequence[float] | Floats) -> float:
+    """Return the end of some scores that most are close to.
+
+    Of scores without a usual scale, such as penalties, the other one is no end: labels of the worst texts vary most.
+    """
     given = scores_of(scores)
-    return np.maximum(np.minimum(given - bounds[0], bounds[1] - given), 0.0)
+    low, high = float(given.min()), float(given.max())
+    return high if 2 * float(np.median(given)) > low + high else low
 
 
 def closeness_to(threshold: float, scores: Sequence[float] | Floats) -> Floats:

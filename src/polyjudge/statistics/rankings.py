@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 
 from polyjudge.records.calibration import Figure
 
-from .intervals import wilson_interval
-from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
+from .resampling import Codes, Floats, Weights, codes_of, draws, equal_items, ratio, scores_of, widened_share, within
 
 CONCORDANT, DISCORDANT, FIRST_TIED, SECOND_TIED, BOTH_TIED = range(5)
 """Columns of the counts; a pair tied by both raters is counted in the last three."""
@@ -17,6 +16,8 @@ CELLS = 2000
 """Up to this number of different cells the pairs of a resample are counted exactly, above it by linearisation."""
 
 
+_MOST_WEIGHTED = 5_000
+"""With more items of unequal weight, pairs are not counted."""
 _ROUNDING = 1e-12
 
 
@@ -49,6 +50,17 @@ class PairCounts:
             return self._pairs.sum(axis=0) / 2 + (weights - 1) @ (self._pairs - self._inner)
         own = self._inner + 0.5 * np.array([0, 0, 1, 1, 1])
         return self._squares(weights) - weights**2 @ own + weights @ self._inner
+
+
+def weighted_pairs(
+    first: Codes, second: Codes, groups: Codes, clusters: Codes | None, base: Floats | None
+) -> PairCounts | None:
+    """Return counts of pairs for resamples of items with these weights, if any; None if there are too many."""
+    if base is None:
+        return PairCounts(first, second, groups, clusters)
+    if len(first) > _MOST_WEIGHTED:
+        return None
+    return PairCounts(first, second, groups, clusters, exact_up_to=_MOST_WEIGHTED)  # a line is about equal weights
 
 
 def pair_total(counts: Floats) -> Floats:
@@ -144,17 +156,21 @@ class _Squares:
         indexes = np.unique(cells, return_index=True)[1]
         first, second, groups = first[indexes], second[indexes], groups[indexes]
         self._ties = [Sums(joined(groups, first)), Sums(joined(groups, second))]
-        self._groups = [_signs(first[here], second[here], here) for here in _runs(groups)]
+        self._whole = Sums(groups)
+        self._groups = [(here, _concordant(first[here], second[here])) for here in _runs(groups)]
 
     def __call__(self, weights: Weights) -> Floats:
         cells = self._cells(weights)
-        ordered = np.zeros((2, len(weights)))
-        for here, concordant, discordant in self._groups:
+        concordant = np.zeros(len(weights))
+        for here, signs in self._groups:
             own = cells[:, here]
-            ordered[0] += np.einsum("ij,ij->i", own @ concordant, own)
-            ordered[1] += np.einsum("ij,ij->i", own @ discordant, own)
-        tied = [(sums(cells) ** 2).sum(axis=1) for sums in self._ties]
-        return np.stack([*ordered, *tied, (cells**2).sum(axis=1)], axis=1) / 2
+            concordant += np.einsum("ij,ij->i", own @ signs, own)
+        all_pairs, first_tied, second_tied, both_tied = (
+            np.einsum("ij,ij->i", each, each)
+            for each in (self._whole(cells), *(ties(cells) for ties in self._ties), cells)
+        )
+        discordant = all_pairs - first_tied - second_tied + both_tied - concordant
+        return np.stack([concordant, discordant, first_tied, second_tied, both_tied], axis=1) / 2
 
 
 def _runs(groups: Codes) -> list[slice]:
@@ -163,9 +179,9 @@ def _runs(groups: Codes) -> list[slice]:
     return [slice(int(start), int(end)) for start, end in zip(starts, [*starts[1:], len(groups)], strict=True)]
 
 
-def _signs(first: Codes, second: Codes, here: slice) -> tuple[slice, Floats, Floats]:
-    product = np.sign(first[:, None] - first) * np.sign(second[:, None] - second)
-    return here, (product > 0).astype(np.float64), (product < 0).astype(np.float64)
+def _concordant(first: Codes, second: Codes) -> Floats:
+    """Return 1 for each two cells that both raters order equally, else 0."""
+    return (np.sign(first[:, None] - first) * np.sign(second[:, None] - second) > 0).astype(np.float64)
 
 
 class Spearman:
@@ -222,29 +238,32 @@ def ordering_figure(
     clusters: Sequence[Hashable],
     resamples: int = 1000,
     seed: int = 0,
+    weights: Floats | None = None,
 ) -> Figure:
     """Return how often the first rater puts the item first that the second rates higher; a tie counts half.
 
     Pairs are formed within a group, and pairs that the second rater ties are left out. 0.5 is chance. The interval is
-    of a bootstrap over clusters; without spread, as for a share of 1, it is Wilson's for as many clusters.
+    of a bootstrap over clusters; without spread, as for a share of 1, it is Wilson's for as many clusters. With
+    `weights`, of mean 1, a pair counts with the product of both; for more than 5,000 items there is then no value.
     """
     judge, people = scores_of(first), scores_of(second)
     if len(judge) < 2:
         return Figure()
     by_name = codes_of(clusters)
     first_codes, second_codes = (np.unique(each, return_inverse=True)[1].reshape(-1) for each in (judge, people))
-    counts = PairCounts(first_codes, second_codes, codes_of(groups), by_name)
+    counts = weighted_pairs(first_codes, second_codes, codes_of(groups), by_name, weights)
+    if counts is None:
+        return Figure()
     shares: list[Floats] = []
-    for weights in Resamples(clusters, len(judge), resamples=resamples, seed=seed):
-        pairs = counts(weights)
-        decided = pair_total(pairs) - pairs[:, SECOND_TIED]
+    drawn = draws(clusters, len(judge), resamples=resamples, seed=seed, base=weights)
+    for own in drawn:
+        pairs = counts(own)
+        total = pair_total(pairs)
+        decided = _without_noise(total - pairs[:, SECOND_TIED], total)
         half = (pairs[:, FIRST_TIED] - pairs[:, BOTH_TIED]) / 2
         shares.append(ratio(pairs[:, CONCORDANT] + half, decided))
-    found = figure(np.concatenate(shares))
-    count = int(by_name.max()) + 1
-    if found.value in (0.0, 1.0) and (interval := wilson_interval(found.value * count, count)):
-        return Figure(found.value, interval.low, interval.high)
-    return found
+    independent = int(by_name.max()) + 1 if weights is None else min(int(by_name.max()) + 1, equal_items(weights))
+    return widened_share(within(drawn.figure(np.concatenate(shares)), 0, 1), independent)
 
 
 def _without_noise(values: Floats, scale: Floats) -> Floats:

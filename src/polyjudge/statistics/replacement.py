@@ -13,7 +13,7 @@ import numpy as np
 from polyjudge.records.calibration import Figure
 
 from .intervals import two_sided_p
-from .resampling import Floats, Resamples, figure
+from .resampling import Floats, draws, within
 
 MIN_PEOPLE = 2
 """People who labelled an item: one is left out, and at least one remains."""
@@ -88,30 +88,29 @@ def alternative_annotator_test(
     """
     shared = _items_of_several(judge, people)
     own = {name: [item for item in labels if item in shared] for name, labels in people.items()}
-    wins = {name: _wins(judge, people, shared, name, items, scoring) for name, items in own.items() if _enough(items)}
+    wins = {
+        name: _wins(judge, people, shared, name, items, scoring)
+        for name, items in own.items()
+        if len(items) >= MIN_ITEMS
+    }
 
-    def p_values_of(bound: float) -> list[float]:
-        return [one_sided_p(person - judged, bound) for judged, person in wins.values()]
+    def test(bound: float) -> tuple[list[float], list[bool]]:
+        p_values = [one_sided_p(person - judged, bound) for judged, person in wins.values()]
+        return p_values, benjamini_yekutieli(p_values, FALSE_DISCOVERIES)
 
-    p_values = p_values_of(epsilon)
-    matched = benjamini_yekutieli(p_values, FALSE_DISCOVERIES)
+    p_values, matched = test(epsilon)
     found = [
         LeftOut(name, len(own[name]), float(judged.mean()), float(person.mean()), p, is_matched)
         for (name, (judged, person)), p, is_matched in zip(wins.items(), p_values, matched, strict=True)
     ]
     advantage = _advantage([(own[name], judged) for name, (judged, _) in wins.items()], clusters or {}, resamples, seed)
     too_few = {name: len(items) for name, items in own.items() if name not in wins}
-    rates = {each: _winning_rate(p_values_of(each)) for each in others}
-    return AnnotatorTest(found, too_few, len(shared), advantage, _winning_rate(p_values), rates)
+    rates = {each: _share(test(each)[1]) for each in others}
+    return AnnotatorTest(found, too_few, len(shared), advantage, _share(matched), rates)
 
 
-def _winning_rate(p_values: Sequence[float]) -> float | None:
-    matched = benjamini_yekutieli(p_values, FALSE_DISCOVERIES)
+def _share(matched: Sequence[bool]) -> float | None:
     return sum(matched) / len(matched) if matched else None
-
-
-def _enough(items: Sequence[str]) -> bool:
-    return len(items) >= MIN_ITEMS
 
 
 def _wins(
@@ -176,9 +175,9 @@ def _advantage(
     for column, (own, judged) in enumerate(wins):
         rows = [places[item] for item in own]
         won[rows, column], known[rows, column] = judged, 1.0
-    drawn = Resamples([clusters.get(item, item) for item in items], len(items), resamples=resamples, seed=seed)
+    drawn = draws([clusters.get(item, item) for item in items], len(items), resamples=resamples, seed=seed)
     shares: list[Floats] = []
     for weights in drawn:
         with np.errstate(invalid="ignore", divide="ignore"):
             shares.append((weights @ won / (weights @ known)).mean(axis=1))
-    return figure(np.concatenate(shares))
+    return within(drawn.figure(np.concatenate(shares)), 0, 1)

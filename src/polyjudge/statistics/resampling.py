@@ -21,6 +21,13 @@ Weights = NDArray[np.float64]
 
 CELLS_AT_ONCE = 1_000_000
 """Weights in memory at once (8 MB): large enough for numpy to be fast."""
+_ROUNDING = 1e-9
+"""A share so close to 0 or 1 is one of them: the weights of items are rounded when they are added up."""
+
+MANY = 10_000
+"""With more items, and at least `MANY_CLUSTERS` clusters, intervals come from leaving groups out."""
+MANY_CLUSTERS = 1_000
+_GROUPS = 100
 
 
 class Resamples:
@@ -59,6 +66,66 @@ class Resamples:
             for row in drawn:
                 row[:] = np.bincount(random.integers(0, self._drawn, self._drawn), minlength=self._drawn)
             yield (drawn if self._codes is None else drawn[:, self._codes]) * self._base
+
+    def figure(self, replicates: Floats) -> Figure:
+        """Return the number for the sample itself with the percentile interval of those for the resamples."""
+        return figure(replicates)
+
+
+class LeftOutGroups:
+    """The sample without one of a hundred groups of clusters at a time: the delete-a-group jackknife.
+
+    For very many items it is as good as the bootstrap and takes a tenth of the time. Iterating gives blocks of weights,
+    as `Resamples` does: the first row is the sample itself. The clusters of a group are drawn with the seed.
+    """
+
+    def __init__(self, codes: Codes, seed: int, base: Floats) -> None:
+        clusters = int(codes.max()) + 1
+        self._groups = np.random.default_rng(seed).permutation(clusters)[codes] % _GROUPS
+        self._base = base
+
+    def __iter__(self) -> Iterator[Weights]:
+        """Yield blocks of weights, the sample itself first."""
+        rows = max(1, CELLS_AT_ONCE // len(self._base))
+        yield self._base[None, :].copy()
+        for start in range(0, _GROUPS, rows):
+            left_out = np.arange(start, min(start + rows, _GROUPS))
+            yield (self._groups != left_out[:, None]) * self._base
+
+    def figure(self, replicates: Floats) -> Figure:
+        """Return the number for the sample itself with Student's t interval; see `figure` for undefined numbers."""
+        value, rest = float(replicates[0]), replicates[1:]
+        if np.isnan(value):
+            return Figure(None)
+        defined = rest[~np.isnan(rest)]
+        if len(defined) < _GROUPS:
+            return Figure(value)
+        error = sqrt((_GROUPS - 1) / _GROUPS * float(((defined - defined.mean()) ** 2).sum()))
+        half = t_quantile(_GROUPS - 1) * error
+        return Figure(value, value - half, value + half)
+
+
+def draws(
+    clusters: Sequence[Hashable] | None,
+    count: int,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    base: Floats | None = None,
+) -> Resamples | LeftOutGroups:
+    """Return the resamples of a bootstrap over clusters, or for very many items the sample without groups of them."""
+    if count > MANY and resamples:
+        codes = np.arange(count) if clusters is None else codes_of(clusters)
+        if len(codes) == count and int(codes.max()) + 1 >= MANY_CLUSTERS:
+            return LeftOutGroups(codes, seed, np.ones(count) if base is None else base)
+    return Resamples(clusters, count, resamples=resamples, seed=seed, base=base)
+
+
+def within(found: Figure, lowest: float, highest: float) -> Figure:
+    """Return a figure whose interval ends at the ends of its scale."""
+    if found.low is None or found.high is None:
+        return found
+    return Figure(found.value, max(found.low, lowest), min(found.high, highest))
 
 
 def codes_of(names: Sequence[Hashable]) -> Codes:
@@ -102,6 +169,20 @@ def figure(values_over_resamples: Floats) -> Figure:
     return Figure(value, float(low), float(high))
 
 
+def widened_share(found: Figure, count: float) -> Figure:
+    """Return a share of 0 or 1, of which all resamples are the same, with Wilson's interval for so many items."""
+    share = found.value
+    if share is None or min(abs(share), abs(1 - share)) > _ROUNDING:
+        return found
+    interval = wilson_interval(round(share) * count, count)
+    return Figure(float(round(share)), interval.low, interval.high) if interval else found
+
+
+def equal_items(weights: Floats) -> int:
+    """Return how many items of equal weight say as much as items of these weights."""
+    return round(float(weights.sum()) ** 2 / float(weights @ weights)) if len(weights) else 0
+
+
 def resampled_mean(
     values: Sequence[float],
     clusters: Sequence[Hashable] | None = None,
@@ -114,11 +195,9 @@ def resampled_mean(
     scores = scores_of(values)
     if not len(scores):
         return Figure()
-    drawn = Resamples(clusters, len(scores), resamples=resamples, seed=seed, base=weights)
-    found = figure(np.concatenate([counts @ scores / counts.sum(axis=1) for counts in drawn]))
-    if found.value in (0.0, 1.0) and (interval := wilson_interval(found.value * len(scores), len(scores))):
-        return Figure(found.value, interval.low, interval.high)
-    return found
+    drawn = draws(clusters, len(scores), resamples=resamples, seed=seed, base=weights)
+    found = within(drawn.figure(np.concatenate([counts @ scores / counts.sum(axis=1) for counts in drawn])), 0, 1)
+    return widened_share(found, len(scores) if weights is None else equal_items(weights))
 
 
 class MeanError(Struct, frozen=True, rename="camel"):

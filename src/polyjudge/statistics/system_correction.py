@@ -5,7 +5,7 @@ A test says whether the judge's error on one system is the same as on the others
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from polyjudge.records.calibration import Figure
 
 from .estimates import Bounds, bounded, is_rate, wilson
+from .group_correction import BORROWED_LABELS
 from .intervals import t_quantile, two_sided_p
 from .resampling import Codes, Floats
 from .skewed import distances, labels_needed, least_quantile, skewness_of_mean, student
 
 FEWEST_FOR_CHECK = 10
 """With fewer labels a system cannot be checked, and is estimated from the labels of the others."""
+FEWEST_CLUSTERS = 5
+"""With labels of fewer clusters a system cannot be checked: so few hardly show how much clusters differ."""
 _FEWEST_FOR_SLOPE = 6
 _FEWEST_IN_LANGUAGE = 2
 _POWER = 0.8
@@ -56,6 +59,16 @@ class SystemSample:
     def labels(self) -> int:
         """The number of labels."""
         return len(self.people)
+
+    @property
+    def labelled_clusters(self) -> int:
+        """The number of clusters with labels."""
+        return len(np.unique(self.clusters[self.places]))
+
+    @property
+    def can_be_checked(self) -> bool:
+        """Whether the labels are enough to test whether a correction holds."""
+        return self.labels >= FEWEST_FOR_CHECK and self.labelled_clusters >= FEWEST_CLUSTERS
 
     def among(self, stratum: int) -> "SystemSample":
         """Return the items of one language."""
@@ -144,7 +157,7 @@ def mean_of(sample: SystemSample, slope: float, step: float, *, only_these: bool
     numbers = np.unique(np.concatenate([each.clusters[each.places] for each in groups]))
     degrees = max(len(numbers) - len(groups), 1)
     small = math.sqrt(len(numbers) / degrees)
-    errors, codes = list[Floats](), list[Codes]()
+    errors, codes, own = list[Floats](), list[Codes](), list[Floats]()
     for each in groups:
         share, weights = len(each.judged) / total, each.weights
         rest, judged = each.people - slope * each.judge, float(each.judged.mean())
@@ -152,7 +165,8 @@ def mean_of(sample: SystemSample, slope: float, step: float, *, only_these: bool
         kept = 1 - each.drawn if only_these else np.ones(each.labels)
         value += share * (slope * judged + mean)
         away += share * (judged - float(np.average(each.judge, weights=weights)))
-        errors.append(small * share * weights * (rest - mean) * np.sqrt(kept) / each.labels)
+        own.append(weights * (rest - mean) * np.sqrt(kept))
+        errors.append(small * share * own[-1] / each.labels)
         codes.append(each.clusters[each.places])
         if slope and not only_these:
             errors.append(share * slope * (each.judged - judged) / len(each.judged))
@@ -160,7 +174,18 @@ def mean_of(sample: SystemSample, slope: float, step: float, *, only_these: bool
         least += share**2 * step**2 * float(kept.mean()) / max(each.labels - 1, 1) / each.labels
     found, parts = _by_cluster(np.concatenate(codes), np.concatenate(errors))
     drawn = min(sample.labels / total, 1.0) if only_these else 0.0
+    lacking = _lacking(own, [len(each.judged) / total for each in groups], degrees) if len(groups) > 1 else 0.0
+    least = max(least, float(parts @ parts) + lacking)
     return Estimate(value, parts, found, len(numbers), degrees, away if slope else 0.0, drawn, least)
+
+
+def _lacking(errors: Sequence[Floats], shares: Sequence[float], degrees: int) -> float:
+    """Return the variance that languages with few labels lack: each has at least nearly the spread of all of them."""
+    pooled, found = sum(float(each @ each) for each in errors) / degrees, 0.0
+    for each, share in zip(errors, shares, strict=True):
+        least = (BORROWED_LABELS * pooled + float(each @ each)) / (BORROWED_LABELS + len(each) - 1)
+        found += share**2 * max(0.0, least - float(each @ each) / (len(each) - 1)) / len(each)
+    return found
 
 
 def _by_cluster(clusters: Codes, errors: Floats) -> tuple[Codes, Floats]:
@@ -240,7 +265,8 @@ def shift_of(own: SystemSample, others: Sequence[SystemSample], step: float) -> 
 
     The correction is a line: the slope within all these systems, and the mean remainder of the others in each language,
     which counts by the system's own labels. Where the others lack labels in most of its languages, languages are
-    disregarded.
+    disregarded. Labels of both sides count as equally noisy: few labels of skewed scores often have none of the rare
+    ones, and then vary too little.
     """
     slope = slope_of([own, *others], step)
     mine, theirs = _labels_of([own], slope.value), _labels_of(others, slope.value)
@@ -250,7 +276,13 @@ def shift_of(own: SystemSample, others: Sequence[SystemSample], step: float) -> 
         mine, theirs, known = mine.together(), theirs.together(), np.ones(1, dtype=bool)
     mine, theirs = mine.where(known[mine.strata]), theirs.where(known[theirs.strata])
     shares = _sums(mine.strata, mine.weights, len(known)) / mine.weights.sum()
-    return difference_of(mine.mean(shares, step), theirs.mean(shares, step), slope.variance)
+    first, second = mine.mean(shares, step), theirs.mean(shares, step)
+    return difference_of(_at_least_as_noisy(first, second), _at_least_as_noisy(second, first), slope.variance)
+
+
+def _at_least_as_noisy(one: Estimate, other: Estimate) -> Estimate:
+    """Return a mean whose labels vary no less than those of another one."""
+    return replace(one, least=max(one.least, other.variance() * other.labelled / one.labelled))
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +348,7 @@ def why_not_reliable(sample: SystemSample, skewness: float, bounds: Bounds | Non
     """
     if only_these and sample.labels == len(sample.judged):
         return ""
-    clusters = len(np.unique(sample.clusters[sample.places]))
+    clusters = sample.labelled_clusters
     is_verdict = bounds == (0.0, 1.0) and is_rate(sample.people)
     needed = FEWEST_FOR_CHECK if is_verdict else labels_needed(skewness)
     if clusters < needed:

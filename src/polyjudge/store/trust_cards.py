@@ -9,19 +9,20 @@ from typing import Any, cast
 
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import write_atomically
-from polyjudge.files.json_lines import parse_data, readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.names import safe_name
 from polyjudge.folder_trust import make_folder, private_path
 from polyjudge.records.calibration import JudgeIdentity, TrustCard, identity_of
-from polyjudge.records.codec import from_json, to_json
+from polyjudge.records.codec import to_json
 from polyjudge.records.translation import LanguageScore
 from polyjudge.verdicts.trust import JudgeTrust
 
+from .documents import Document, read_object, record_in
+
 CARDS_FOLDER = "cards"
 """The folder of trust cards in the private folder."""
-SCHEMA_VERSION = 1
-_LONGEST_REASON = 200
+_CARD = Document(TrustCard, "a trust card", "make a new card of this judge")
 
 
 def card_path(judge: JudgeIdentity, folder: Path | None = None) -> Path:
@@ -33,20 +34,8 @@ def card_path(judge: JudgeIdentity, folder: Path | None = None) -> Path:
 
 def read_card(path: Path) -> TrustCard:
     """Read a card."""
-    try:
-        found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
-        row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
-        if row.pop("schemaVersion", None) != SCHEMA_VERSION:
-            raise DataError(f"not a trust card of version {SCHEMA_VERSION}; make a new card of this judge", path=path)
-        return from_json(TrustCard, cast(dict[str, Any], _current_words(row)))
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    except DataError as error:
-        if error.path:
-            raise
-        raise DataError(f"invalid trust card: {error}", path=path) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not JSON: {str(error)[:_LONGEST_REASON]}", path=path) from None
+    row = cast(dict[str, Any], _current_words(read_object(path, _CARD)))
+    return record_in(row, _CARD, path)
 
 
 _FORMER = {"sensitive": "reliable", "insensitive": "unreliable"}
@@ -66,7 +55,7 @@ def _current_words(value: object) -> object:
 
 def card_row(card: TrustCard) -> dict[str, Any]:
     """Return a card as a row, with numbers rounded to four decimal places."""
-    return {"schemaVersion": SCHEMA_VERSION, **cast(dict[str, Any], _rounded(to_json(card)))}
+    return {"schemaVersion": _CARD.version, **cast(dict[str, Any], _rounded(to_json(card)))}
 
 
 def card_lines(card: TrustCard) -> Iterator[str]:

@@ -1,21 +1,22 @@
 """Pinned sets of answers on disk, with the history of the watches of each."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
 
 from polyjudge.errors import DataError, suggestion
 from polyjudge.files.atomic import write_atomically
-from polyjudge.files.json_lines import RowLog, parse_data, read_json_lines, readable_json
+from polyjudge.files.json_lines import RowLog, each_json_line, readable_json
 from polyjudge.files.names import safe_name
 from polyjudge.files.ownership import own_fields
 from polyjudge.folder_trust import private_path
-from polyjudge.records.codec import from_json, to_json
+from polyjudge.records.codec import to_json
 from polyjudge.records.watches import PinnedSet, Watch
+
+from .documents import Document, checked_object, read_document, record_in
 
 FOLDER = "watch"
 """The folder of pinned sets in the private folder."""
-SCHEMA_VERSION = 1
+_PINNED = Document(PinnedSet, "a pinned set", "pin the answers again")
+_WATCH = Document(Watch, "a history of watches", "pin the answers again")
 
 
 def watch_folder(name: str) -> Path:
@@ -63,25 +64,7 @@ def write_pinned(pinned: PinnedSet) -> Path:
 
 def read_pinned(path: Path) -> PinnedSet:
     """Read a pinned set."""
-    try:
-        found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not JSON: {str(error)[:200]}; pin the answers again", path=path) from None
-    return cast(PinnedSet, _record(PinnedSet, found, path))
-
-
-def _record(kind: type[PinnedSet] | type[Watch], found: object, path: Path, line: int = 0) -> object:
-    row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
-    if row.pop("schemaVersion", None) != SCHEMA_VERSION:
-        what = "pinned set" if kind is PinnedSet else "history of watches"
-        raise DataError(f"not a {what} of version {SCHEMA_VERSION}; pin the answers again", path=path, line=line)
-    row.pop("polyjudgeVersion", None)
-    try:
-        return from_json(kind, row)
-    except DataError as error:
-        raise DataError(f"cannot be used: {error}", path=path, line=line) from None
+    return read_document(path, _PINNED)
 
 
 def append_watch(watch: Watch) -> Path:
@@ -97,9 +80,16 @@ def append_watch(watch: Watch) -> Path:
     return place
 
 
-def history(name: str) -> Iterator[Watch]:
-    """Yield the watches of a pinned set, the oldest first."""
-    place = watch_folder(name) / "history.jsonl"
-    if place.exists():
-        for line, row in read_json_lines(place):
-            yield cast(Watch, _record(Watch, row, place, line))
+def history(name: str) -> tuple[list[Watch], list[str]]:
+    """Return the watches of a pinned set, the oldest first, and what is wrong with the lines that cannot be read."""
+    place, found, problems = watch_folder(name) / "history.jsonl", list[Watch](), list[str]()
+    for line, row in each_json_line(place) if place.exists() else ():
+        try:
+            if isinstance(row, str):
+                raise DataError(row, path=place, line=line)
+            found.append(record_in(checked_object(row, _WATCH, place, line), _WATCH, place, line))
+        except DataError as error:
+            problems.append(str(error))
+    if problems and not place.read_bytes().endswith(b"\n"):
+        problems.pop()  # the process ended while it was written, and that watch is resumed
+    return found, problems

@@ -8,7 +8,7 @@ from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
 
 
 def confidence_of(outcome: Outcome, rule: AgreementRule) -> float | None:
-    """Return the probability of an answer that agrees with the judge's own, from 0 to 1; None if nothing shows it.
+    """Return the probability of an answer that agrees with the judge's own; 0 if nothing shows it, None for a failure.
 
     Of repeats, or the two orders of a pair, without token probabilities it is the share that agrees; one without a
     verdict does not.
@@ -21,7 +21,7 @@ def confidence_of(outcome: Outcome, rule: AgreementRule) -> float | None:
         return fmean(_agrees(member, outcome, rule) for member in outcome.members)
     if outcome.expected_score is not None:  # a mean of criteria: the nearer to the score, the surer
         return 1 / (1 + abs(outcome.expected_score - outcome.score))
-    return None
+    return 0.0
 
 
 def is_same(one: float, other: float, rule: AgreementRule) -> bool:

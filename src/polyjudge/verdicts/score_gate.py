@@ -132,8 +132,7 @@ def _of_mean(found: LanguageScores, limit: float, max_unjudged: float) -> tuple[
     missing = _too_few_judged(found, max_unjudged)
     if missing or found.mean is None:
         return "undecided", missing
-    items = "item" if found.judged == 1 else "items"
-    measured = f"the mean score of {found.judged:,} judged {items} is {_apart(found.mean, limit, 2, 'f')}"
+    measured = f"the mean score of {judged_items(found.judged)} is {_apart(found.mean, limit, 2, 'f')}"
     if found.mean < limit - _ROUNDING:
         return "failed", f"{measured}, below {limit:g}"
     return "passed", f"{measured}, at least {limit:g} is required"
@@ -148,11 +147,20 @@ def _of_rate(found: LanguageScores, limit: float, max_unjudged: float) -> tuple[
     at_least, at_most = (_apart(count / found.judged, limit, 1, "%") for count in (least, most))
     required = f"at least {_percent(limit)} is required"
     if most / found.judged < limit:
-        return "failed", f"{most:,} of {found.judged:,} judged items pass ({at_most}), below {_percent(limit)}"
+        return "failed", f"{most:,} of {_judged_pass(found)} ({at_most}), below {_percent(limit)}"
     if least / found.judged >= limit:
-        return "passed", f"{least:,} of {found.judged:,} judged items pass ({at_least}), {required}"
+        return "passed", f"{least:,} of {_judged_pass(found)} ({at_least}), {required}"
     why = f"{found.judged - found.decided:,} lack a score that the rubric's pass rule needs"
-    return "undecided", f"between {at_least} and {at_most} of {found.judged:,} judged items pass, {required}: {why}"
+    return "undecided", f"between {at_least} and {at_most} of {_judged_pass(found)}, {required}: {why}"
+
+
+def judged_items(count: int) -> str:
+    """Return a number of judged items in words."""
+    return "1 judged item" if count == 1 else f"{count:,} judged items"
+
+
+def _judged_pass(found: LanguageScores) -> str:
+    return f"{judged_items(found.judged)} {'passes' if found.judged == 1 else 'pass'}"
 
 
 def _too_few_judged(found: LanguageScores, max_unjudged: float) -> str:

@@ -1,16 +1,12 @@
 """Combine the error spans of several judges: by votes, or with probabilities by weights learnt from people."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import cast
 
 from msgspec.structs import replace
 
-from polyjudge.errors import ConfigError, DataError, other_version
-from polyjudge.records.codec import from_json
-from polyjudge.records.spans import CONSENSUS_VERSION, ErrorSpan, SpanConsensus, SpanSeverity
+from polyjudge.errors import ConfigError
+from polyjudge.records.spans import ErrorSpan, SpanConsensus, SpanSeverity
 from polyjudge.statistics.logistic import probabilities
 from polyjudge.statistics.span_matching import IN_SOURCE, Mark, SpanAnnotation
 from polyjudge.text.quotes import whole_graphemes
@@ -192,25 +188,6 @@ def as_marks(spans: Iterable[ErrorSpan]) -> tuple[Mark, ...]:
         if span.start is not None and span.end is not None
         for shift in (IN_SOURCE if span.side == "source" else 0,)
     )
-
-
-def read_consensus(path: Path) -> SpanConsensus:
-    """Read what was saved; raise DataError for another file, or one that does not fit together."""
-    try:
-        given: object = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"cannot be read as a consensus of spans: {error}", path=path) from None
-    if not isinstance(given, dict) or cast(dict[str, object], given).get("kind") != "span consensus":
-        raise DataError("not a consensus of error spans; learn one with calibrate consensus", path=path)
-    version = cast(dict[str, object], given).get("schemaVersion")
-    if version != CONSENSUS_VERSION:
-        raise DataError(other_version(version, CONSENSUS_VERSION), path=path)
-    consensus = from_json(SpanConsensus, cast(object, given))
-    try:
-        check_consensus(consensus)
-    except ConfigError as error:
-        raise DataError(str(error), path=path) from None
-    return consensus
 
 
 def check_consensus(consensus: SpanConsensus) -> None:
