@@ -318,7 +318,7 @@ def test_what_cannot_be_pinned_or_asked_is_explained(pinned, capsys):
         "--from absent.jsonl p": "absent.jsonl",
         "--from items.jsonl p": "items.jsonl",
         "scored.json": "Did you mean 'scored'?",
-        "--rubric general": "--rubric needs --from",
+        "--rubric general": "--rubric is used only when answers are pinned. Add --from",
         "--rewordings 99": "there are only 4 other wordings",
         "--false-alarms 2": "must be a share",
         "--questions 0": "at least 1",

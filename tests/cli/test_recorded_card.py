@@ -194,13 +194,13 @@ def test_a_judge_without_a_name_is_asked_for_and_never_taken_from_the_project(fo
 
 def test_results_of_another_judge_are_not_renamed(in_folder, capsys):
     message = refused(capsys, "--from", of_tool(), "--judge", "anthropic/claude-opus")
-    assert "are of recorded/gpt-5, not of 'anthropic/claude-opus'" in message
+    assert "--judge 'anthropic/claude-opus' is not the judge of these results, which is recorded/gpt-5" in message
 
 
 def test_wrong_files_are_refused_with_what_is_wrong(folder, capsys):
     write_rows("other.csv", [{"id": "x1", "label": "3"}])
     common = ("--judge", "openai/gpt-5")
-    assert "No common items" in refused(capsys, "--from", "judged.jsonl", "--labels", "other.csv", *common)
+    assert "have no items in common" in refused(capsys, "--from", "judged.jsonl", "--labels", "other.csv", *common)
     assert "All annotators seem to be people" in refused(capsys, "--from", "labels.csv", *common)
     write_rows("own.csv", [{"id": "x1", "label": "3"}, {"id": "x2", "label": "4"}])
     assert "labels found, but no verdicts" in refused(capsys, "--from", "own.csv", *common)

@@ -173,7 +173,7 @@ def test_a_baseline_is_added_to_and_no_other_file_is_touched(capsys, project):
         (["--judge", "unknown/x"], "Unknown provider or judge: unknown"),
         (["--glossary", "none.csv"], "none.csv: cannot be read"),
         (["--since", "main"], "changes since a revision need a git repository"),
-        (["--since", "-x"], "is no revision"),
+        (["--since", "-x"], "is not a revision"),
         (["--source", "Engish"], "Did you mean English (en)?"),
         (["--checks", "spelling"], "There is no check or finding 'spelling'"),
     ],

@@ -99,7 +99,7 @@ WRONG_VALUES = {
     'judge = "offline"\nmax-cost = "x"\n': "2: max-cost ",
     '[score]\ncache = "/elsewhere"\n': "2: cache chooses where replies are read from",
     "score = 1\n": "1: score must be a table. Write [score] on a line of its own.",
-    '\n[checks]\nwrong_language = "x"\n': "3: [checks]: wrong_language = 'x' is no severity",
+    '\n[checks]\nwrong_language = "x"\n': "3: [checks]: wrong_language = 'x': not a severity",
 }
 
 

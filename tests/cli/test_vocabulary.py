@@ -639,8 +639,8 @@ def test_a_deadline_reports_the_number_of_unfinished_items(local, capsys):
 
     assert run("--deadline", "0.3") == 3
     assert (
-        "the deadline; none of 1 answers was judged. Progress saved. Run the same command again to resume."
-        in capsys.readouterr().err
+        "the deadline of 0.3 seconds is reached; none of 1 answers was judged. "
+        "Progress saved. Run the same command again to resume." in capsys.readouterr().err
     )
     assert vocabulary("judge", "--judge", "local/judge", "--deadline", "0.3") == 0
     assert "not judged" not in capsys.readouterr().err

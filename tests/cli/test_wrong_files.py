@@ -63,11 +63,11 @@ def test_a_file_of_another_kind_is_named_with_the_commands_that_read_it(capsys):
 
     assert error_of(capsys, *judged, "scores.jsonl") == (
         "polyjudge: scores.jsonl: contains results of score, not scores of translations. "
-        "This is read by: polyjudge compare, label and calibrate agreement.\n"
+        "To read this file, use: polyjudge compare, label and calibrate agreement.\n"
     )
     assert error_of(capsys, "compare", "scores.jsonl", "checked.json") == (
         "polyjudge: checked.json: contains translations, not scores of translations. "
-        "This is read by: polyjudge translation check, quick and full, and report.\n"
+        "To read this file, use: polyjudge translation check, quick and full, and report.\n"
     )
 
 

@@ -134,7 +134,7 @@ def test_a_problem_of_the_file_is_reported_when_it_is_new(repository):
 def test_a_revision_that_is_an_option_or_empty_is_refused(revision):
     from polyjudge.review.changes import Changes
 
-    with pytest.raises(ConfigError, match="is no revision"):
+    with pytest.raises(ConfigError, match="is not a revision"):
         Changes(revision)
 
 

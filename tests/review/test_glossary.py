@@ -130,7 +130,7 @@ def test_a_term_is_found_in_its_forms(language, target, text, used):
         ("source,target,case\nfile,Datei,maybe\n", "case must be yes or no, not 'maybe'"),
         ("source,target\nfile,Datei,too much\n", "expected 2 fields, found 3"),
         ("source,target\n", "no terms found"),
-        ("", "no column for the source terms|has no terms"),
+        ("", "no column for the source terms|no terms found"),
     ],
 )
 def test_a_bad_glossary_gets_one_clear_message(tmp_path, text, message):

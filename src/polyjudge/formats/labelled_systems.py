@@ -97,7 +97,7 @@ class SystemRows:
             for rating in each_rating(path, columns, self.notes):
                 self._add(rating, rating.system or names.get(path, ""), path)
             if len(self._values) + self.unjudged.total() == before:
-                raise DataError(f"no scores found{_first(self.notes)}", path=path, option="score", value="COLUMN")
+                raise DataError(f"no scores found{_first(self.notes)}", path=path)
         kinds = set[tuple[float | None, bool, bool]]()
         for path, columns in self.labels:
             for rating in each_rating(path, columns, self.label_notes):

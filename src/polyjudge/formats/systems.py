@@ -84,7 +84,7 @@ def read_compared(
             rows.add(rating, own, notes.note, clusters=not _is_wmt(path))
         if len(rows.ids) == before and len(paths) > 1 and not systems:
             why = f": {notes.problems[0]}" if notes.problems else ""
-            raise DataError(f"no scores found{why}", path=path, option="score", value="COLUMN")
+            raise DataError(f"no scores found{why}", path=path)
     if systems:
         rows.check_known(paths)
     if named and rows.ids and not rows.has_clusters and not any(map(_is_wmt, paths)):

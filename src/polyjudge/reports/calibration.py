@@ -340,7 +340,7 @@ def elsewhere_blocks(
     overall: Figure, languages: Mapping[str, Figure], labels: int, table: LanguageTable
 ) -> Iterator[Block]:
     """Yield pass rates corrected by the judge's error rates on other items."""
-    yield Heading(1, f"The pass rate that people would give, from {labels} labels of other items")
+    yield Heading(1, f"Estimated pass rate of people, from {labels} labels of other items")
     rows = ((language_title(tag, table), figure_text(each, 3)) for tag, each in languages.items())
     yield Table(("", "Corrected"), (("All", figure_text(overall, 3)), *rows), (1,))
     yield Lines(("This assumes that the judge errs here as often as on the labelled items.",))

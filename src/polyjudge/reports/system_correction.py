@@ -23,7 +23,7 @@ _STATUS_TEXT = {"assumed": "assumed, not checked"}
 
 def system_correction_blocks(found: SystemCorrection, table: LanguageTable) -> Iterator[Block]:
     """Yield what was found in plain sentences, the estimates of all systems, the checks, and each language."""
-    yield Heading(1, f"The {found.estimate} that people would give, by system")
+    yield Heading(1, f"Estimated {found.estimate} of people, by system")
     if lines := tuple(summary(found)):
         yield Lines(lines)
     yield _estimates(found.overall)
