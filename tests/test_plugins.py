@@ -345,7 +345,10 @@ def test_where_only_models_can_judge_a_judge_of_a_plugin_is_refused_in_these_wor
     (in_folder / "items.jsonl").write_text('{"id": "1", "candidate": "four"}\n')
 
     assert main([*options, "--judge", "length"]) == 2
-    assert "the judge 'length' registered from Python cannot be used for batches" in capsys.readouterr().err
+    assert (
+        "the judge 'length' registered from Python is a judge plugin, not a model; it cannot be used for batches"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_perturbation_is_applied_by_its_name_and_seed():

@@ -68,11 +68,11 @@ def test_half_a_character_can_be_given_and_broken_bytes_come_back_marked():
 
 
 def test_a_failed_program_is_reported_with_its_code_and_stderr():
-    with pytest.raises(ProviderError, match="ended with code 7: no such language") as caught:
+    with pytest.raises(ProviderError, match="exited with code 7: no such language") as caught:
         python("import sys; sys.stdout.write('half'); sys.stderr.write('no such language'); sys.exit(7)")
 
     assert not isinstance(caught.value, TransientError)
-    with pytest.raises(ProviderError, match="ended with code 1: nothing on stderr"):
+    with pytest.raises(ProviderError, match="exited with code 1: no output on stderr"):
         python("import sys; sys.exit(1)")
 
 
@@ -85,7 +85,7 @@ def test_long_last_words_are_shortened():
 
 
 def test_a_signal_that_ends_a_program_is_reported():
-    with pytest.raises(ProviderError, match="ended with code -9"):
+    with pytest.raises(ProviderError, match="exited with code -9"):
         python("import os; os.kill(os.getpid(), 9)")
 
 

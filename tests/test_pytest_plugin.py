@@ -117,4 +117,4 @@ def test_a_failed_translator_is_reported(project):
 
     assert code == 1
     assert "the translator failed: " in shown
-    assert "ended with code 4" in shown
+    assert "exited with code 4" in shown

@@ -211,10 +211,10 @@ def test_what_was_learnt_is_saved_and_read_and_other_files_are_refused(tmp_path)
     path.write_text(json.dumps(to_json(consensus)), encoding="utf-8")
     assert read_consensus(path) == consensus
     for content, message in (
-        ("{", "is not JSON"),
-        ("[]", "is not a consensus"),
+        ("{", "not JSON"),
+        ("[]", "not a consensus"),
         ('{"kind": "span consensus", "schemaVersion": 9}', "of version 1"),
-        (json.dumps({**to_json(consensus), "annotators": ["x"]}), "other features"),
+        (json.dumps({**to_json(consensus), "annotators": ["x"]}), "another version of polyjudge"),
     ):
         path.write_text(content, encoding="utf-8")
         with pytest.raises(DataError, match=message):

@@ -182,7 +182,7 @@ def test_the_limits_hold_for_learning_and_judging_together(job, capsys):
     [
         (["--cascade", "85"], "must be a share between 0 and 1, such as 0.85, not '85'"),
         (["--cascade", "plan.json"], "or an existing plan file"),
-        (["--cascade", "labels.csv"], "not a cascade plan: the file is not JSON"),
+        (["--cascade", "labels.csv"], "labels.csv: not JSON, so not the plan of a cascade"),
         (["--cascade", "0.85"], "Give --labels, or the file of a plan"),
         (["--labels", "labels.csv"], "--labels is for --cascade SHARE"),
         (["--pass-from", "0"], "--pass-from is for --cascade SHARE"),

@@ -535,7 +535,7 @@ def test_a_language_that_falls_from_pass_to_fail_is_named(folder, capsys):
         ("", "b.jsonl: no scores found"),
         ("no json\n", "b.jsonl: no scores found: b.jsonl:1: is not JSON"),
         ('{"id": 1, "score": "good grief"}\n', "invalid rating"),
-        ('{"id": "x", "score": 1e300}\n', "the score 1e+300 of item 'x' is out of range. Correct it."),
+        ('{"id": "x", "score": 1e300}\n', "the score 1e+300 of item 'x' is out of range"),
         ('{"id": "other", "score": 1}\n', "a.jsonl and b.jsonl have no items in common"),
         ('{"id": "x", "score": 1}\n{"id": "x", "score": 1}\n', "duplicate scores for id 'x'"),
     ],

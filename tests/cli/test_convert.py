@@ -133,7 +133,7 @@ def test_an_existing_file_of_another_program_is_replaced_only_by_force(in_folder
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["run.jsonl", "out.txt"], "ends in .jsonl, .csv, .parquet"),
+        (["run.jsonl", "out.txt"], "ends in one of .jsonl, .csv, .parquet"),
         (["run.jsonl", "run.jsonl"], "is an input file"),
         (["empty.csv", "out.jsonl"], "no rows"),
         (["run.jsonl", "filled", "--to", "mt-metrics-eval"], "not empty"),

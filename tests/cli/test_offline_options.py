@@ -78,7 +78,7 @@ def test_failures_are_retried_with_the_same_checks_only(judge):
     judge("quick", *chosen)
 
     code, _, error = judge("quick", "--retry-failures", "--skip-checks", "loops")
-    assert (code, f"the results are of offline/{MODEL}-" in error) == (2, True), error
+    assert (code, f"the results are from offline/{MODEL}-" in error) == (2, True), error
     assert judge("quick", "--retry-failures")[0] == 2
     assert judge("quick", "--retry-failures", *chosen)[0] == 0
 

@@ -246,7 +246,7 @@ def test_a_file_without_scores_is_named(in_folder, capsys):
     Path("e.csv").write_text("", encoding="utf-8")
 
     assert main(["rank", "a.csv", "e.csv"]) == 2
-    assert capsys.readouterr().err.endswith("polyjudge: e.csv: no scores found (--score COLUMN)\n")
+    assert capsys.readouterr().err.endswith("polyjudge: e.csv: no scores found\n")
 
 
 def test_few_items_without_documents_say_what_they_show_if_they_are_independent(in_folder, capsys):

@@ -569,7 +569,7 @@ def test_a_row_that_is_nested_too_deeply_is_skipped_and_reported(path):
     transcript, events = read(path, rows(claude("user", "hi")) + deep + rows(claude("assistant", "bye")))
 
     assert short(events) == [("user", "hi"), ("agent", "bye")]
-    assert transcript.problems == [f"{path}:2: is nested too deeply"]
+    assert transcript.problems == [f"{path}:2: nested too deeply"]
 
 
 def test_nested_contents_are_shown(path):

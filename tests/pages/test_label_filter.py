@@ -65,7 +65,7 @@ def test_translations_are_chosen_by_language_only(tmp_path):
     (tmp_path / "t.json").write_text(json.dumps(given), encoding="utf-8")
 
     assert chosen({"language": ["th"]}, tmp_path / "t.json") == ["th:0", "th:1"]
-    with pytest.raises(PolyjudgeError, match="by language only"):
+    with pytest.raises(PolyjudgeError, match="only by language"):
         chosen({"topic": ["x"]}, tmp_path / "t.json")
 
 

@@ -338,7 +338,7 @@ def test_a_port_in_use_is_reported(site):
 
 
 def test_items_are_needed_if_the_results_have_no_texts(source):
-    with pytest.raises(ConfigError, match="Give the items that were judged"):
+    with pytest.raises(ConfigError, match="Give the file of the judged items"):
         read_sample(Source(source.results, table=source.table), 5, 0)
     with pytest.raises(ConfigError, match="which contain their scores. Leave them out"):
         read_sample(Source(source.results, source.items, source.results, table=source.table), 5, 0)

@@ -67,7 +67,7 @@ PLANTED = [
         "url_lost",
         "fail",
         "cs",
-        "See https://example.org/wiki/A for help",
+        "See https://gnome.org/wiki/A for help",
         "Viz https://cs.example.net/wiki/A pro pomoc",
     ),
     ("wrong_language", "fail", "de", "The order has been placed.", "Votre commande a bien été enregistrée."),
@@ -81,7 +81,7 @@ PLANTED = [
     ("markup_added", "warn", "uk", "We <Bold>don't</Bold> do so", "Ми <Bold>не</Bold> робимо й <Bold>не</Bold> будемо"),
     ("wrong_script", "warn", "ko", "Event Hub SAS Key", "Event Hub SAS 키"),
     ("url_lost", "warn", "fr", "Match a scheme (e.g., https://example.com)", "Schéma (ex. : https://exemple.com)"),
-    ("url_lost", "fail", "ko", "See https://example.com/help for help", "도움말은 https://example.com/halp 을 보세요"),
+    ("url_lost", "fail", "ko", "See https://gnome.org/help for help", "도움말은 https://gnome.org/halp 을 보세요"),
 ]
 
 

@@ -142,7 +142,7 @@ def test_the_folder_of_another_run_is_an_error_with_a_remedy(path, run, shards, 
 def test_an_unfinished_run_started_with_another_option_is_an_error_that_names_it(path):
     RunFolder(path, replace(RUN, cache_mode="refresh"), SHARDS).start()
 
-    with pytest.raises(DataError, match="started with the option 'refresh'; finish it first") as raised:
+    with pytest.raises(DataError, match="started with the option 'refresh'. Finish it") as raised:
         RunFolder(path, RUN, SHARDS).start()
     assert raised.value.option == "refresh"
 
@@ -164,7 +164,7 @@ def test_only_parts_with_failures_are_retried(path):
     put(folder, SHARDS[1], unjudged=1)
     assert again(path, replace(RUN, cache_mode="retry-failures"))[1] == ["2"]
 
-    with pytest.raises(DataError, match="started with the option .retry-failures.; finish it first"):
+    with pytest.raises(DataError, match="started with the option .retry-failures.. Finish it"):
         RunFolder(path, RUN, SHARDS).start()
 
 

@@ -128,7 +128,7 @@ def test_a_program_that_fails_is_an_error_even_with_the_expected_output(translat
     result = outcome(translator("import sys; print('HELLO'); print('no model', file=sys.stderr); sys.exit(7)"))
 
     assert result.status == "ERROR"
-    assert "ended with code 7: no model" in result.message
+    assert "exited with code 7: no model" in result.message
 
 
 def test_a_crash_is_an_error(translator):

@@ -90,23 +90,25 @@ def _refuse_other_files(path: Path, options: argparse.Namespace) -> None:
         with path.open("rb") as file:
             if file.readline(100).strip() in (b"{", b"["):
                 raise DataError(
-                    f"is one JSON document over several lines, not a row for each text. {wanted}", path=path
+                    f"one JSON document over several lines; expected a row for each text. {wanted}", path=path
                 )
     row = first_row_of(path, table_options_of(options))
     if "otherCandidate" in row:
-        raise DataError("has preferences between pairs of texts. Give results of score", path=path)
+        raise DataError("preferences between pairs of texts, not scores. Give results of score", path=path)
     if row and "outcome" not in row:
         columns = one_line(", ".join(map(str, row)), 100)
-        raise DataError(f"is a table with the columns {columns}, without verdicts of polyjudge. {wanted}", path=path)
+        raise DataError(f"a table with the columns {columns}, without verdicts of polyjudge. {wanted}", path=path)
 
 
 def _models(origins: Origins, path: Path) -> list[ModelName]:
     if not origins.judged:
-        raise DataError("has no verdicts to pin", path=path)
+        raise DataError("no row has a verdict that can be pinned. Give results of score with verdicts", path=path)
     if not origins.models:
-        raise DataError("does not say which model gave the verdicts. Give results of score", path=path)
+        raise DataError("the rows do not name the model that gave the verdicts. Give results of score", path=path)
     if any(provider == OFFLINE for provider, _ in origins.models):
-        raise DataError("is of the judge 'offline', which asks no model that could change", path=path)
+        raise DataError(
+            "these are results of the judge 'offline', which asks no model. Give results of a model", path=path
+        )
     return [ModelName(provider, model) for provider, model in origins.models]
 
 
@@ -114,12 +116,14 @@ def _rubric(options: argparse.Namespace, origins: Origins) -> Rubric:
     """Return the rubric of the answers, which must not have changed since."""
     names = [name for name, _ in origins.rubrics]
     if len(origins.rubrics) != 1:
-        raise DataError(f"has verdicts by several rubrics: {', '.join(names)}", path=options.results)
+        raise DataError(
+            f"verdicts by several rubrics: {', '.join(names)}. Give the results of one rubric", path=options.results
+        )
     ((name, known),) = origins.rubrics
     if options.rubric is None and name not in rubric_names():
         raise ConfigError(f"The verdicts are by the rubric {name!r}, which is not a shipped one. Give --rubric FILE.")
     rubric = load_rubric(options.rubric or name)
     if rubric_fingerprint(rubric) != known:
         message = f"the rubric {rubric.name!r} is not the one of these verdicts, or has changed since"
-        raise ConfigError(f"{message}. Give the file of then", option="rubric")
+        raise ConfigError(f"{message}. Give the rubric file with which the run was judged", option="rubric")
     return rubric

@@ -259,7 +259,7 @@ def _object(text: str, path: Path, number: int) -> dict[str, Any] | str:
     try:
         value = parse_row(text, path, number)
     except RecursionError:
-        return "is nested too deeply"
+        return "nested too deeply"
     except ValueError as error:
         return f"is not JSON: {error}"
     return cast(dict[str, Any], value) if isinstance(value, dict) else "must be a JSON object"

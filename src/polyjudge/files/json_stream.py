@@ -53,7 +53,7 @@ class JsonStream:
             key, at = find_repeated_key(self._buffer, self._position)
             raise duplicate_key(key, self._path, self._line + self._buffer.count("\n", self._position, at)) from None
         except RecursionError:
-            raise self._error("is nested too deeply") from None
+            raise self._error("nested too deeply") from None
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror or error}", path=self._path) from None
 
@@ -83,7 +83,7 @@ class JsonStream:
             else:
                 self.rest[key] = self._value()
                 if is_deep(self.rest[key]):
-                    raise self._error("is nested too deeply")
+                    raise self._error("nested too deeply")
             has_next = self._has_next("}")
 
     def _objects(self, key: str) -> Iterator[tuple[int, object]]:

@@ -126,7 +126,7 @@ def _json_value(line: bytes, path: Path, number: int) -> object:
     except UnicodeDecodeError:
         return "is not UTF-8 text"
     except RecursionError:
-        return "is nested too deeply"
+        return "nested too deeply"
     except ValueError as error:
         return f"is not JSON: {error}"
     return cast(object, value) if isinstance(value, dict) else "must be a JSON object"

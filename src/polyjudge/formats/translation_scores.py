@@ -171,7 +171,7 @@ class TranslationScores:
             return self._note(line, "must be a JSON object")
         data = cast(Mapping[str, Any], row)
         if is_deep(data):
-            return self._note(line, "is nested too deeply")
+            return self._note(line, "nested too deeply")
         try:
             score = _read(LanguageScore, {**data, "prompts": []})
         except DataError as error:

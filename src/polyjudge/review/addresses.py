@@ -1,17 +1,12 @@
 """Addresses in a message: the same as in its source, or those of the same pages in the language of the message."""
 
-import re
 from collections.abc import Iterator
 from urllib.parse import SplitResult, urlsplit
-
-from msgspec.structs import replace
 
 from polyjudge.catalogues.language_names import language_tag
 from polyjudge.checks.preservation import addresses, lost_addresses
 from polyjudge.records.findings import Finding
 
-_EXAMPLE = re.compile(r"(?:https?://)?(?:www\.)?example\.(?:com|net|org)/?", re.IGNORECASE)
-"""Sites that are reserved for examples (RFC 2606), whose names translators put into their language."""
 _HOST_LABELS = 3
 """A host with fewer has none before its domain."""
 
@@ -24,9 +19,7 @@ def address_findings(text: str, source: str) -> Iterator[Finding]:
     for own in dict.fromkeys(addresses(text)) if theirs else ():
         same = next((each for each in theirs if _is_same_page(own, each)), None) if own not in source else None
         text = text.replace(own, same) if same else text
-    are_examples = bool(theirs) and all(map(_EXAMPLE.fullmatch, theirs))
-    for finding in lost_addresses(text, source):
-        yield replace(finding, severity="warn") if are_examples else finding
+    yield from lost_addresses(text, source)
 
 
 def _is_same_page(own: str, theirs: str) -> bool:

@@ -105,7 +105,7 @@ def copy_finding(part: Part) -> Finding | None:
     severity: Severity = "warn" if small and len(tokens) > 1 else "info"
     if len(tokens) > _LABEL_WORDS and 2 * len(small) > len(tokens):
         severity = "fail"
-    return Finding("source_copied", severity, "Not translated: the text is a copy of the source.")
+    return Finding("source_copied", severity, "Not translated: the output is a copy of the source.")
 
 
 def as_in_message(finding: Finding, part: Part, check: TextCheck, file: "FileFacts") -> Finding | None:

@@ -43,7 +43,7 @@ def read_object(path: Path, of: Document[Record]) -> dict[str, Any]:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except (ValueError, RecursionError) as error:
         reason = f"{str(error)[:_LONGEST_REASON]}; {of.advice}"
-        raise DataError(f"is not JSON, so it is not {of.what}: {reason}", path=path, option=of.option) from None
+        raise DataError(f"not JSON, so not {of.what}: {reason}", path=path, option=of.option) from None
     return checked_object(found, of, path)
 
 
@@ -51,7 +51,7 @@ def checked_object(value: object, of: Document[Record], path: Path, line: int = 
     """Return a JSON object of this kind and version; raise DataError for any other value."""
     row = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     if row.get("schemaVersion") != of.version or row.get("kind", "") != of.kind:
-        message = f"is not {of.what} of version {of.version}; {of.advice}"
+        message = f"not {of.what} of version {of.version}; {of.advice}"
         raise DataError(message, path=path, line=line, option=of.option)
     return row
 
