@@ -280,6 +280,7 @@ def test_a_judge_of_which_nothing_shows_how_sure_it_is_is_refused(job, capsys):
     assert "no confidence for local/cheap" in shown
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_without_paying_twice(job):
     job.faults.latency_s = 0.01
     command = [sys.executable, "-m", "polyjudge", *ARGUMENTS, *LEARN]
@@ -308,6 +309,7 @@ def in_pairs():
     return ["pairwise", "ours.jsonl", "theirs.jsonl", "--judge", "local/cheap,local/dear", "--output", "p.jsonl"]
 
 
+@pytest.mark.slow
 def test_repeated_questions_about_pairs_agree_with_people_by_their_verdict(job, capsys):
     seen = Counter()
 

@@ -50,6 +50,7 @@ def label(address, item, points, annotator="Ada"):
         return json.load(response)
 
 
+@pytest.mark.slow
 def test_labels_outlive_a_killed_server_and_the_end_says_how_many_there_are(files):
     process, address = started("label", "r.jsonl", "--items", "items.jsonl")
     for number in range(3):
@@ -208,6 +209,7 @@ def test_an_informative_sample_is_labelled_resumed_and_corrected_by_its_probabil
         assert (code, message in (printed := capsys.readouterr().err)) == (2, True), (arguments, printed)
 
 
+@pytest.mark.slow
 def test_a_sample_without_labels_is_drawn_again_with_another_size_and_says_if_it_is_a_random_one(in_folder):
     rows = [{"id": f"i{n}", "candidate": f"ข้อความ {n}", "score": 70, "language": "th"} for n in range(200)]
     Path("r.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

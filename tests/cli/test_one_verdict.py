@@ -391,6 +391,7 @@ SOME_OUTPUT = languages().filter(lambda rows: any(row["prompts"] for row in rows
 FEW, MANY = settings(max_examples=20), settings(max_examples=250)
 
 
+@pytest.mark.slow
 @FEW
 @given(languages())
 def test_without_scores_all_commands_and_formats_agree(rows):

@@ -60,6 +60,7 @@ def test_options_that_run_programs_or_open_addresses_need_trust(in_folder):
     assert seen == NEED_TRUST
 
 
+@pytest.mark.slow
 def test_no_path_leads_out_of_the_folder_without_trust(in_folder, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     Path("link").symlink_to(outside)

@@ -293,6 +293,7 @@ def test_the_caps_hold_for_a_server_that_does_not_report_usage(items, score, ser
     assert server.asked <= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", ["3600", "inf", "1e9"])
 def test_a_wait_without_end_is_not_waited_for(items, score, server, message, capsys):
     server.faults.rate_limited, server.faults.retry_after = 1.0, message

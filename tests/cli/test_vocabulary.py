@@ -233,6 +233,7 @@ def test_a_server_that_is_loading_is_waited_for(local):
     assert vocabulary("generate") == 0
 
 
+@pytest.mark.slow
 def test_three_tries_then_an_error_record_and_the_rest_continues(local, capsys):
     local.faults.server_error = 1.0
 

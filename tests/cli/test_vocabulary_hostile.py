@@ -949,6 +949,7 @@ def test_an_unknown_place_in_the_judge_s_prompt_is_refused(local, capsys):
     assert "unknown placeholder {reference}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_words_that_were_not_asked_are_not_called_failed(local, capsys):
     local.faults.hang = True
 

@@ -43,6 +43,7 @@ def answer(case):
     return outcome.subscores["script"] if case["judge"] == "translation" else outcome.verdict or outcome.score
 
 
+@pytest.mark.slow
 def test_no_reply_is_misread():
     found = [(case, answer(case)) for case in REPLIES]
 

@@ -267,6 +267,7 @@ OPENINGS = ["Because", "Final score:", "Score", "Wrong in", "It has", "Noté sur
 ENDINGS = ["", " of it.", " points", " typos, no more.", "; the rest is fine", ". It deserves five points.", " and 85"]
 
 
+@pytest.mark.slow
 def test_reasons_are_passed_over_only_if_a_closer_look_finds_nothing():
     """Most reasons need no closer look, which takes long; texts under other keys always get one."""
     for parts in itertools.product(OPENINGS, NUMBERS, ENDINGS):

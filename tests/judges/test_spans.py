@@ -265,6 +265,7 @@ def hostile_errors(text, chance):
     return found
 
 
+@pytest.mark.slow
 def test_500_hostile_replies_are_right_or_refused():
     chance = random.Random(26)
     located = refused = 0

@@ -89,6 +89,7 @@ def test_an_answer_counts_though_a_child_that_left_the_group_holds_the_pipes(pro
     assert ask("gemini", timeout_s=5).text == REVIEW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("_", range(3))
 def test_a_cancellation_while_the_workspace_is_copied_leaves_no_file_and_no_credential(programs, monkeypatch, _):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
@@ -208,6 +209,7 @@ def test_a_second_cancellation_leaves_no_process_running(programs):
     assert not still_running(programs)
 
 
+@pytest.mark.slow
 def test_a_check_that_is_terminated_leaves_nothing(programs, monkeypatch):
     for variable in set(KEYS.values()):
         monkeypatch.delenv(variable)

@@ -139,9 +139,8 @@ def _check_placeholders(given: TranslatorDescription) -> None:
         ("a value", in_body, {"text", *_PAIR, *variables}),
     ):
         if unknown := sorted(found - allowed):
-            raise ConfigError(
-                f"{{{unknown[0]}}} is not allowed in {what}; variables must be listed in variables or optional_variables"
-            )
+            message = f"{{{unknown[0]}}} is not allowed in {what}"
+            raise ConfigError(f"{message}; variables must be listed in variables or optional_variables")
 
 
 def _names_in(part: object) -> set[str]:
