@@ -48,4 +48,7 @@ class RowFilter:
 
 
 def _as_text(value: object) -> str:
+    """Return a value as it is written in a filter: true and false as in JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return "" if value is MISSING or value is None else str(value)
