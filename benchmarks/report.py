@@ -1,4 +1,4 @@
-"""The cost of a report on up to 100,000 outputs in 70 languages, with scores of every output.
+"""The cost of a report on up to 100,000 outputs in 70 languages (or POLYJUDGE_LANGUAGES), with scores of every output.
 
 With POLYJUDGE_BEFORE, the `src` folder of another version, both versions run in turns.
 """
@@ -14,6 +14,7 @@ from benchmarks.measuring import ROOT, Cost, cost_of
 from polyjudge.languages.table import language_table
 
 COUNTS = [int(each) for each in os.environ.get("POLYJUDGE_ROWS", "1000,10000,100000").split(",")]
+LANGUAGES = int(os.environ.get("POLYJUDGE_LANGUAGES", "70"))
 ROUNDS = int(os.environ.get("POLYJUDGE_ROUNDS", "3"))
 TEXT = "Entschuldigung, wo ist der nächste Bahnhof? Ich möchte gern in die Altstadt fahren, Nummer {}."
 SCORE = {"scriptScore": 5, "grammarScore": 4, "coherenceScore": 4, "isCorrectLanguage": True, "notes": "Natural."}
@@ -26,7 +27,7 @@ def run() -> None:
     versions = {"now": ROOT / "src"}
     if before := os.environ.get("POLYJUDGE_BEFORE"):
         versions = {"before": Path(before), **versions}
-    print(f"report: 70 languages, every output with its score, the least of {ROUNDS} rounds")
+    print(f"report: {LANGUAGES} languages, every output with its score, the least of {ROUNDS} rounds")
     with tempfile.TemporaryDirectory() as name:
         for outputs in COUNTS:
             files = write_results(Path(name), outputs)
@@ -68,7 +69,7 @@ def _command(files: tuple[Path, Path], form: str, output: Path) -> list[str]:
 
 def write_results(folder: Path, outputs: int) -> tuple[Path, Path]:
     results, scores = folder / f"results-{outputs}.json", folder / f"scores-{outputs}.json"
-    languages, each = list(language_table())[:70], outputs // 70
+    languages, each = list(language_table())[:LANGUAGES], outputs // LANGUAGES
     with results.open("w", encoding="utf-8") as file, scores.open("w", encoding="utf-8") as judged:
         for number, language in enumerate(languages):
             prompts = [
