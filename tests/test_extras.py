@@ -196,6 +196,7 @@ def test_a_run_with_a_key_but_without_the_package_ends_with_3_and_the_command(wi
     assert not list(Path().glob("r.jsonl*"))
 
 
+@pytest.mark.slow
 def test_both_steps_are_named_at_once_if_key_and_package_are_missing(without):
     code, printed = without("openai", *SCORE)
 

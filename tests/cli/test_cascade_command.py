@@ -206,6 +206,7 @@ def test_wrong_use_is_exit_2_with_one_message(job, capsys, options, message):
     assert job.asked == 0
 
 
+@pytest.mark.slow
 def test_a_plan_is_refused_for_other_judges_rubrics_and_repeats(job, capsys):
     assert main([*ARGUMENTS, *LEARN]) == 0
     use = ["--cascade", "s.jsonl.cascade.json", "--force"]
@@ -258,6 +259,7 @@ def test_languages_that_no_label_has_are_left_to_people(job, capsys):
     assert rows()[0]["reason"] == "the cascade has no guarantee for the language 'th'"
 
 
+@pytest.mark.slow
 def test_repeats_say_how_sure_a_judge_is_where_tokens_do_not(job, capsys):
     job.tokens = None
 
@@ -329,6 +331,7 @@ def test_repeated_questions_about_pairs_agree_with_people_by_their_verdict(job, 
     assert {round(row["score"], 4) for row in rows("p.jsonl")} == {0.8333, 0.1667}
 
 
+@pytest.mark.slow
 def test_pairs_can_be_asked_as_a_cascade(job, capsys):
     def choose(model, prompt):
         place = int(re.search(r"item-(\d+)", prompt)[1])

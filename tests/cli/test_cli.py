@@ -133,6 +133,7 @@ def test_the_demo_does_not_change_other_caches(in_folder, capsys):
         assert cache.get_reply("paid") is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["demo"], ["--help"], ["providers"]])
 @pytest.mark.parametrize(
     "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}]

@@ -74,6 +74,7 @@ def test_labels_outlive_a_killed_server_and_the_end_says_how_many_there_are(file
     }
 
 
+@pytest.mark.slow
 def test_both_servers_end_cleanly_on_sigterm(files):
     labelling, address = started("label", "t.json", "--labels", "deep/l.jsonl")
     viewing, _ = started("view", ".")
@@ -166,6 +167,7 @@ def test_a_second_server_on_the_same_labels_is_refused(files, capsys):
     ended(process, signal.SIGINT)
 
 
+@pytest.mark.slow
 def test_an_informative_sample_is_labelled_resumed_and_corrected_by_its_probabilities(in_folder, capsys):
     rows = [
         {"id": f"i{n}", "candidate": f"ข้อความ {n} نص", "score": 20 + (n * 37) % 80, "language": "th" if n % 3 else "ar"}

@@ -433,6 +433,7 @@ def test_with_scores_and_trust_all_formats_agree(rows, scores, trust):
     with_scores(rows, scores, trust)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(SOME_OUTPUT, REPLIES, TRUST)
 def test_a_judging_command_says_what_the_report_on_its_scores_says(rows, reply, trust):

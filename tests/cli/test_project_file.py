@@ -45,6 +45,7 @@ def value_of(option, name: str) -> str:
     return {"workers": "2", "price": '"1,2"'}.get(name, '"x"')
 
 
+@pytest.mark.slow
 def test_options_that_run_programs_or_open_addresses_need_trust(in_folder):
     seen = set()
     for command, action, name, option in options():

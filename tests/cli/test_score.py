@@ -223,6 +223,7 @@ def wait_for(condition):
     return found
 
 
+@pytest.mark.slow
 def test_the_same_run_twice_at_once_is_refused(items, score, server, in_folder, capsys):
     server.faults.latency_s = 0.05
     path = items(60)
@@ -369,6 +370,7 @@ def test_a_rejected_key_or_an_unknown_model_stops_the_run_at_once(items, score, 
     assert SECRET not in printed
 
 
+@pytest.mark.slow
 def test_no_key_appears_anywhere(items, server, in_folder):
     server.faults.server_error, server.faults.keys = 0.3, (SECRET, "other")
     environment = {**os.environ, "LOCAL_OPENAI_BASE_URL": f"{server.url}/v1"}

@@ -187,6 +187,7 @@ def test_the_rate_of_a_resumed_run_counts_only_new_items(items, score, server, m
     assert max(rates) < 5
 
 
+@pytest.mark.slow
 def test_calls_in_flight_at_the_deadline_are_not_repeated(items, score, server):
     items(60)
     server.faults.latency_s = 0.3

@@ -71,7 +71,7 @@ def test_results_of_a_jury_are_learnt_from_by_member_and_combined_by_what_was_le
     [
         (["--consensus", "c.json", "--judge", "scripted/a.jsonl"], "needs several judges or repeats"),
         (["--consensus", "c.json", "--repeats", "2"], "learnt from the spans of scripted/a.jsonl, scripted/b.jsonl"),
-        (["--consensus", "items.jsonl"], "is not JSON, so it is not a consensus"),
+        (["--consensus", "items.jsonl"], "not JSON, so not a consensus"),
         (["--consensus", "missing.json"], "missing.json: cannot be read: No such file"),
         (["--consensus", "c.json", "--rubric", "general"], "has none"),
     ],

@@ -1061,6 +1061,7 @@ def test_failures_are_counted_and_retried_by_the_same_command(two_prompts, capsy
     assert not list(Path().glob("*.partial"))
 
 
+@pytest.mark.slow
 def test_a_killed_generation_resumes(in_folder, capsys):
     code = (
         "import pathlib, sys, time; time.sleep(0.02);"

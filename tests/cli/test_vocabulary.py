@@ -531,6 +531,7 @@ def test_models_that_are_no_longer_listed_leave_the_table(local):
     assert Path("output/m1/niño.json").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_run_leaves_complete_records_and_resumes(number, local):
     words = {f"palabra{n}": "algo" for n in range(30)}
@@ -648,6 +649,7 @@ def test_a_deadline_reports_the_number_of_unfinished_items(local, capsys):
     assert summary()["models"]["m1"]["correct"] == 1
 
 
+@pytest.mark.slow
 def test_answers_that_the_model_did_not_give_are_not_blamed_on_the_judge(local, capsys):
     def speak(name, prompt):
         if JUDGING in prompt:

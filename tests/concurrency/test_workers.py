@@ -113,6 +113,7 @@ with Workers(waiting, (sys.argv[1], float(sys.argv[2])), size=len, jobs=2, few=0
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "seconds"),
     [

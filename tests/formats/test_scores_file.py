@@ -73,6 +73,7 @@ def open_scores(path, content):
     return TranslationScores(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     scores=st.lists(SCORES, max_size=3, unique_by=lambda each: (each.language_code or each.language_name).casefold())

@@ -415,6 +415,7 @@ LANGUAGES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     languages=st.lists(

@@ -708,6 +708,7 @@ def test_a_program_that_hangs_is_ended_by_the_timeout_with_its_child_processes(p
     assert programs.left() == []
 
 
+@pytest.mark.slow
 @linux
 def test_a_program_that_refuses_to_end_is_ended(programs):
     programs.add("gemini", {"does": "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + HANGS})

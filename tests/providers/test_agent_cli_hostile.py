@@ -75,6 +75,7 @@ def test_gemini_does_not_read_files_above_its_folder(programs):
     assert work.get(".env") == "" or "ignoreLocalEnv" in programs.calls("gemini")[0]["home"][".gemini/settings.json"]
 
 
+@pytest.mark.slow
 def test_a_timeout_does_not_wait_for_a_child_that_left_the_group_and_holds_the_pipes(programs):
     programs.add("gemini", {"does": FORK_THAT_HOLDS_THE_PIPES + "time.sleep(600)"})
     with pytest.raises(TransientError):
@@ -230,6 +231,7 @@ def asking_its_version(programs, does):
     path.write_text(path.read_text().replace('    print(me + "-cli 9.8.7")\n', does))
 
 
+@pytest.mark.slow
 def test_reading_the_version_has_the_timeout_of_a_call(programs):
     asking_its_version(programs, "    import time; time.sleep(15)\n")
     started = time.time()

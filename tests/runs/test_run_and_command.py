@@ -36,6 +36,7 @@ def rows_in(path):
     return [(item_id, outcome.score, outcome.reason) for item_id, outcome in read_outcomes(path)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", ["none", ".polyjudge/cache.sqlite"])
 @pytest.mark.parametrize(("first", "second"), [(from_python, from_command_line), (from_command_line, from_python)])
 def test_a_killed_run_is_resumed_by_the_other(in_folder, server, monkeypatch, first, second, cache):
