@@ -20,7 +20,11 @@ DEMO_FILES = ROOT / "src" / "polyjudge" / "cli" / "demo_data" / "files"
 OTHER_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md")]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 EXAMPLES = [
-    pytest.param(page, match[1], match[2], match[3], id=f"{page.relative_to(ROOT)}:{match.start()}")
+    pytest.param(
+        *(page, match[1], match[2], match[3]),
+        id=f"{page.relative_to(ROOT)}:{match.start()}",
+        marks=[pytest.mark.slow] if match[1] == "console" and page.parent.name == "guides" else [],
+    )
     for page in PAGES
     for match in BLOCK.finditer(page.read_text(encoding="utf-8"))
     if match[1] in ("python", "console")

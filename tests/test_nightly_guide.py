@@ -81,6 +81,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_good_night_passes_and_the_step_says_so_first(folder):
     codes, printed = night(folder)
 
@@ -91,6 +92,7 @@ def test_a_good_night_passes_and_the_step_says_so_first(folder):
     assert "0 calls" in printed  # the folder of the cache is trusted, and answers
 
 
+@pytest.mark.slow
 def test_a_bad_night_fails_both_steps_and_names_the_language(folder):
     write(folder, poor=18)
     (folder / ".polyjudge" / "cache.sqlite").unlink()
@@ -101,6 +103,7 @@ def test_a_bad_night_fails_both_steps_and_names_the_language(folder):
     assert "Failed: 22 of 40 judged items pass (55.0%), below 90%" in (folder / "step.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_night_without_its_secret_exits_three(folder):
     (folder / "new.jsonl").unlink()
     codes, printed = night(folder, judge="opus")

@@ -72,6 +72,7 @@ def test_an_example_is_parsed(line):
     assert build_parser(command).parse_args(given).polyjudge_command == command
 
 
+@pytest.mark.slow
 def test_examples_work_in_the_folder_of_the_demo_or_say_what_they_need(demo, in_folder, capsys, monkeypatch):
     shutil.copytree(demo.folder / "polyjudge-demo", in_folder, dirs_exist_ok=True)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")  # without agents' programs
