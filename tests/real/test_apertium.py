@@ -113,7 +113,7 @@ _HOLDS_THE_PIPE = "import os, sys, time\nsys.stdout.write('Hola'); sys.stdout.fl
     ("script", "code", "message"),
     [
         ("import time; time.sleep(600)", 3, "took longer than"),
-        ("import os, signal; print('half', end=''); os.kill(os.getpid(), signal.SIGSEGV)", 3, "ended with code"),
+        ("import os, signal; print('half', end=''); os.kill(os.getpid(), signal.SIGSEGV)", 3, "exited with code"),
         ("pass", 3, "the translation is empty"),
         ("import sys; sys.stdout.buffer.write(b'\\xff\\xfe caf\\xe9')", 3, "the output is not UTF-8"),
         ("print('x' * 10_000_001)", 3, "wrote more than"),
