@@ -91,6 +91,14 @@ def processes(temporary):
     return found
 
 
+def left_running(temporary, within_s=2.0):
+    """The processes that are still there after a moment: on a busy machine one that was killed is seen for some time."""
+    end = time.monotonic() + within_s
+    while (found := processes(temporary)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
+
+
 def test_an_agent_answers_with_what_it_took_and_its_version(agent, server, temporary):
     reply = ask(agent)
 
@@ -100,7 +108,7 @@ def test_an_agent_answers_with_what_it_took_and_its_version(agent, server, tempo
         assert (reply.input_tokens, reply.output_tokens) == (120, 7)
     assert (reply.cost_usd is not None) == (agent != "llm")
     assert list(temporary.iterdir()) == []
-    assert processes(temporary) == []
+    assert left_running(temporary) == []
 
 
 def test_no_tool_is_offered_to_the_model(agent, server, temporary):
@@ -175,7 +183,7 @@ def test_a_service_that_hangs_is_given_up_and_nothing_is_left_running(agent, ser
     with pytest.raises(TransientError, match="took longer than"):
         ask(agent, timeout_s=6.0)
 
-    assert processes(temporary) == []
+    assert left_running(temporary) == []
     assert list(temporary.iterdir()) == []
 
 
@@ -193,7 +201,7 @@ def test_a_question_that_is_cancelled_leaves_nothing_running(agent, server, temp
 
     asyncio.run(cancelled())
 
-    assert processes(temporary) == []
+    assert left_running(temporary) == []
     assert list(temporary.iterdir()) == []
 
 
