@@ -337,3 +337,13 @@ def test_a_few_characters_of_the_other_kind_of_chinese_are_a_warning():
 @pytest.mark.parametrize("text", ["\ufffd" * 100_000, "a\ufffd" * 50_000, "аa " * 50_000, "слово word " * 20_000])
 def test_the_reported_places_do_not_grow_with_the_text(text):
     assert 0 < len(check("ru", text).problems) <= 200
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("مرحبا بالعالم", "None"), ("مرحبا " * 100 + "ก", "Almost none"), ("مرحبا กก", "Only 29%")],
+)
+def test_a_share_that_would_be_shown_as_nothing_is_put_in_words(text, said):
+    [found] = [each for each in check("th", text).problems if each.kind == "wrong_script"]
+
+    assert found.message.startswith(f"{said} of the letters are in the right script.")

@@ -22,6 +22,8 @@ _MOST_TERMS = 4
 """Words of the source that a text may keep in another script beside words of its own."""
 _FEW_LETTERS = 4
 """An abbreviation beside a sign or two of the language: lfg 笑."""
+_LEAST_SHOWN = 0.005
+"""A smaller share would be shown as 0%."""
 _KEYWORDS = 3
 """A source with so many semicolons is a list of keywords, which keeps those of the source."""
 _KEY = re.compile(r"\s?\([_&]\w\)|[_&](?=\w)")
@@ -135,9 +137,8 @@ def _whole_text_problems(
         if count or not _is_slang(text, source):
             is_list = source.count(";") >= _KEYWORDS
             severity: Severity = "warn" if are_terms or is_list or _is_kept(text, source) else "fail"
-            yield Finding(
-                "wrong_script", severity, f"Only {share:.0%} of the letters are in the right script. {wanted}"
-            )
+            part = f"Only {share:.0%}" if share >= _LEAST_SHOWN else "Almost none" if share else "None"
+            yield Finding("wrong_script", severity, f"{part} of the letters are in the right script. {wanted}")
     elif count < 2 and (len(words(running_text(source))) > 2 or not source.strip()):
         is_sure = source.strip() and len(words(running_text(text))) < 2
         yield Finding("wrong_script", "fail" if is_sure else "warn", f"Only one letter. {wanted}")
