@@ -173,7 +173,7 @@ def test_an_interrupt_is_reported_and_exits_with_130(tmp_path):
 
     assert (waiting.returncode, printed) == (
         130,
-        "polyjudge: interrupted. Progress saved. Run the same command again to resume.\n",
+        "polyjudge: interrupted. Results already stored are kept. Run the same command again.\n",
     )
 
 

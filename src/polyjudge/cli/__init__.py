@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PolyjudgeError as error:
         return _report(error)
     except KeyboardInterrupt:
-        print("polyjudge: interrupted. Progress saved. Run the same command again to resume.", file=sys.stderr)
+        print("polyjudge: interrupted. Results already stored are kept. Run the same command again.", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         _module("output").silence_stdout()
