@@ -92,7 +92,7 @@ def processes(temporary):
 
 
 def left_running(temporary, within_s=2.0):
-    """The processes that are left after a moment: on a busy machine one that was killed is seen for some time."""
+    """The processes that are left after two seconds: on a busy machine one that was killed is listed for some time."""
     end = time.monotonic() + within_s
     while (found := processes(temporary)) and time.monotonic() < end:
         time.sleep(0.05)
